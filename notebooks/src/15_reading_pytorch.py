@@ -147,7 +147,7 @@ draw(layer, y, detail=0)
 # - `addmm` works on matrices only. So the input is first made a matrix of 48 rows, by a `view`. After the product, another `view` gives the result its three dimensions back.
 # - No node is called *Linear*. A layer is a Python object which calls some operations, and only operations make nodes.
 #
-# So the name of a node says which *operation* ran, deep inside of PyTorch. It need not be one that you called yourself. Here are some more lines, each with the first node that it leaves:
+# So the name of a node says which *operation* ran, deep inside of PyTorch. It need not be one that you called yourself. Here are some more lines, each with the `grad_fn` of its result. That is the outermost node, the one that was made last:
 
 # %% tags=["C15.2"]
 w, rows = torch.ones(4, requires_grad=True), torch.ones(2, 2, requires_grad=True)
@@ -200,6 +200,8 @@ for name, count in counts.most_common():
 # %% [markdown]
 # With this list you can find every layer again. There are 9 `Addmm`, and the model has 9 linear layers: four in each block (`qkv`, `out`, and two in `mlp`), and the `head`. There are 5 layer norms, 2 softmaxes, 2 GELUs, one loss. The 30 `AccumulateGrad` are the 30 parameters.
 #
+# (The pictures below speak of 113 nodes. They do not count the 30 `AccumulateGrad`.)
+#
 # And about half of all nodes compute nothing at all. `View`, `UnsafeView`, `Transpose`, `T`, `Expand` and their relatives only put numbers into another shape. In a real graph you learn to read over them.
 #
 # ## Which line stopped the backward pass?
@@ -236,7 +238,7 @@ log.only("bumped")
 # %% [markdown]
 # **Notice:** there are six writes, and the log says for each which line it was. (A line is counted from the top of its cell. So `line 25` and `line 26` are the two lines of `Block.forward`.) Four writes go into one tensor, and count 1, 2, 3, 4. The other two go into results of `softmax`, one in each block.
 #
-# **Explain.** Now let it fail again, and ask what the message means. (The loss is computed anew, without `watch`. On PyTorch `watch` packs what nodes save, as in lesson 14, and a picture cannot look into packed slots.)
+# **Explain.** Now let it fail again, and ask what the message means. (We compute the loss once more, without `watch`. On PyTorch `watch` packs what nodes save, as in lesson 14, and then a picture cannot show it. The `None` means: the error that was raised last.)
 
 # %%
 loss = loss_of(model)
@@ -245,19 +247,19 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 explain(None, loss, names=model)
 
 # %% [markdown]
-# **Notice:** the picture is folded into one box a layer, because the graph is so large. But what is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. The layers behind it, further down, had run already: what they had saved is *FREED*. So the answer to the prediction is D:
+# **Notice:** the picture is folded into one box a layer, because the graph is so large. But what is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. It is our `x`; names are known for parameters only, so it has a number here. The layers between it and the loss, further down in the picture, had run already. What they had saved is *FREED*. So the answer to the prediction is D:
 #
 # - A layer norm saves its *input*. `norm2` of the second block saved `x` when `x` was at version 3.
 # - Line D of the second block computed `self.mlp(self.norm2(x))`, and then added the result into the same `x`. That was write number 4.
-# - Backward starts at the end of the model, so it met this layer norm first. The orange boxes above it are the other five places at which it would have failed: three layer norms more, and in each block the table of attention.
+# - Backward starts at the end of the model, so it met this layer norm first. In the two orange boxes above it are the other five places at which it would have failed: three layer norms more, and in each block the table of attention.
 #
-# Look also at the name in the message: *output 0 of Add*. It is not the name of the layer norm that has saved the tensor. It names the operation that made what is in the tensor *now*, which is the `+=`. In your own errors, this name is often the culprit itself.
+# Look also at the name in the message: *output 0 of Add*. It is not the name of the layer norm that has saved the tensor. It names the operation that made what is in the tensor *now*, which is the `+=`. This name is often the culprit itself, but not always, as you will see in a moment.
 #
 # **Draw.** Let us see the fault alone. This is line D with a single layer in the place of `mlp`:
 
 # %%
 norm, small = nn.LayerNorm(8), nn.Linear(8, 8)
-x = torch.ones(3, 8, requires_grad=True) * 1
+x = torch.randn(3, 8, requires_grad=True) * 1
 x += small(norm(x))
 draw(x, names={"norm.weight": norm.weight, "norm.bias": norm.bias, "small.weight": small.weight, "small.bias": small.bias})
 
@@ -279,7 +281,7 @@ with expect_error(RuntimeError, "is at version 1; expected version 0"):
     loss.backward()
 
 # %% [markdown]
-# That was the first one, and now backward comes further, to the second. The shape is [8, 2, 6, 6]. That is a number for each text, each head, each place, and each place to look at. Only the tables of attention have this shape. This time the message names `Softmax` itself, since a softmax saves its own result. The write is `weights *= …`, line B.
+# That was the first one, and now backward comes further, to the second. The shape is [8, 2, 6, 6]. That is a number for each text, each head, each place, and each place to look at. Only the tables of attention have this shape. The write is `weights *= …`, line B. This time the message does not name the write, but `Softmax`. (Why not, you will see in the second half.)
 
 # %% tags=["C15.4"]
 def forward(self, x):
@@ -350,7 +352,7 @@ held.table()
 # - The product with `keep` saves `keep`, for the gradient of `weights`. It does not save `weights`, since `keep` wants no gradient. Booleans take one byte each, and so `keep` is a quarter as large as the others. (It is a leaf, in the sense of lesson 02: nothing that was recorded made it. The ledger was told to leave leaves out.)
 # - The last product saves `dropped`, and `v`.
 #
-# So three of the six are held: two large ones, and a small one. All three grow with the *square* of the length of the text, and so does the mask. Everything else in the model grows with the length alone:
+# So three of the six are held: two large ones, and a small one. All three grow with the *square* of the length of the text, and so does the mask. What the `mlp` saves grows with the length alone:
 
 # %% tags=["C15.5"]
 held_by = {"attention": {}, "the mlp": {}}
@@ -363,7 +365,7 @@ for time in (4, 16, 64, 256):
 chart({"saved by one block": held_by}, across="places in the text", up="bytes", log=True)
 
 # %% [markdown]
-# **Notice:** for a text of four places the `mlp` saves more than attention. For longer ones it is the other way round, and the curve of attention becomes twice as steep as the other. This is why long texts are expensive, and why checkpoints (lesson 14) or kernels that compute the tables a second time are used just here.
+# **Notice:** for a text of four places the `mlp` saves more than attention. For longer ones it is the other way round, and the curve of attention becomes twice as steep as the other. (Both axes are logarithmic. There a quantity that grows with the square is a line twice as steep as one that grows with the length.) This is why long texts are expensive, and why checkpoints (lesson 14) or kernels that compute the tables a second time are used just here.
 #
 # > **The rule.** What a model keeps follows from the formulas of its operations; a slot is named after the argument that the formula needs.
 
@@ -372,7 +374,7 @@ chart({"saved by one block": held_by}, across="places in the text", up="bytes", 
 #
 # `L.hint("15.1")` helps, `L.solution("15.1")` explains, and `L.progress()` lists what you have solved.
 #
-# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. Which name has the first node that each line leaves?
+# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. Which name has the `grad_fn` of each line?
 #
 # | | line | | line |
 # | --- | --- | --- | --- |
@@ -390,7 +392,7 @@ names = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": 
 L.check("15.1", names)
 
 # %% [markdown]
-# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, the right gradients for `h`, `w` and `gate` (all three want one), and no more changes than are needed.
+# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, and the right gradients for `h`, `w` and `gate` (all three want one). Ask of each of the three writes whether it has to go.
 
 
 # %%
@@ -441,7 +443,7 @@ for ours, theirs in sources().items():
 # | `torch/csrc/autograd` | **the graph and the engine**: nodes, saved tensors, hooks, backward | `graph.py`, `saved.py`, `backward.py` |
 # | `tools/autograd` | `derivatives.yaml`, the table of all gradient formulas, and the scripts that write C++ from it | `derivatives.py`, `ops.py` |
 #
-# There is one thing that confuses everybody at first. If you search the source for `SoftmaxBackward0`, you find no class of that name. It is *generated* when PyTorch is compiled, from one row of `derivatives.yaml`. So search for `softmax` in that file. You will find the formula, and the names in it are the slots that you saw in the ledger. Our engine does the same when an operation is first used, and lets you see what it has written:
+# There is one thing that confuses everybody at first. If you search the source for `SigmoidBackward0`, you find no class of that name. It is *generated* when PyTorch is compiled, from one row of `derivatives.yaml`. So search for `sigmoid` in that file. You will find the formula, and the names in it are the slots that a ledger shows. Our engine does the same when an operation is first used, and lets you see what it has written:
 
 # %% tags=["engine"]
 show("sigmoid")
@@ -455,7 +457,7 @@ show("sigmoid")
 # $ TORCH_SHOW_CPP_STACKTRACES=1 python train.py
 # ```
 #
-# The list is long and ugly, and most of it is Python's own. The record below has made it short. For ten errors it gives first the function of autograd that raised it, then the one that had called this function, and so on. You know all ten errors:
+# The list is long and ugly, and most of it is Python's own. The record below has made it short. For ten errors it gives first the function of autograd that raised it, then the one that had called this function, and so on. You have met these errors:
 #
 # - *freed*: a second backward. *changed*: a saved tensor was overwritten. *an inference tensor*: such a tensor was to be saved. *a pack that writes*: lesson 14.
 # - *a gradient of a wrong shape*, *too many gradients*: the backward of a custom Function returned them.
@@ -468,7 +470,7 @@ recorded("who raised it", program=False)
 # %% [markdown]
 # This is the first *record* of this lesson. Your computer did not make this output just now. It was made on PyTorch, and a test makes it again and compares. On a machine with PyTorch you can do that, too: `from course_lib.teach.records import again`, and then `again("who raised it")`. Where PyTorch is not installed, `again` says so.
 #
-# Read the first two lines from right to left. `thread_main` is the loop that takes the next node from the queue. It calls `evaluate_function` with that node. `Node::operator()` runs the node, `apply` is the generated formula, and the formula *unpacks* what it has saved. There the error was raised.
+# Read the first two entries, *freed* and *changed*, from right to left. `thread_main` is the loop that takes the next node from the queue. It calls `evaluate_function` with that node. `Node::operator()` runs the node, `apply` is the generated formula, and the formula *unpacks* what it has saved. There the error was raised.
 #
 # So the most famous error of PyTorch comes from a function with the name `SavedVariable::unpack`, and the way to it leads through `Engine::evaluate_function`. These are the two pages that we are going to read.
 #
@@ -530,7 +532,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # ### A page of C++: `SavedVariable::unpack`
 #
-# Open `torch/csrc/autograd/saved_variable.cpp` beside this page, if you like. It has some three hundred lines. You need not know C++ to read it. This small phrase book is enough:
+# The function stands in `torch/csrc/autograd/saved_variable.cpp`, a file of some three hundred lines. You need not know C++ to read it. This small phrase book is enough:
 #
 # | you see | it means |
 # | --- | --- |
@@ -555,21 +557,42 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # | `hooks_` | the class `PackedVariable` | the pair of saved-tensor hooks, if there is one |
 # | `is_leaf_`, `grad_fn_`, `output_nr_` | `is_leaf`, `history`, `output_nr` | the place of the tensor in the graph |
 #
-# And this is `unpack`, step by step, in our words. Each step has a program that shows it.
+# PyTorch's own lines are under a licence, so we do not print them. This is a shorter function that we have written in the same style, with the same questions in the same order:
+#
+# ```cpp
+# Tensor Slot::read(const std::shared_ptr<Node>& reader) const {
+#   TORCH_CHECK(data_.defined() || hooks_, "backward through the graph a second time");   // 1
+#   auto maker = is_output_ ? reader : maker_of(data_);                                   // 2
+#   TORCH_CHECK(maker || is_leaf_, "detached in-place");
+#   if (!hooks_) {                                                                        // 3
+#     TORCH_CHECK(data_.version() == saved_version_, "modified by an inplace operation");
+#   }
+#   if (!hooks_ && saved_original_) {                                                     // 4
+#     return data_;
+#   }
+#   return with_history(hooks_ ? hooks_->unpack() : data_, maker);                        // 5
+# }
+# ```
+#
+# Read it with the phrase book, and find for each of the programs A to D the line at which it ends. Then compare with these five steps of `unpack`:
 #
 # 1. **Is there anything?** If `data_` is empty and there are no hooks, the slot was freed. Raise *Trying to backward through the graph a second time*. This is program A. The version is not looked at any more, because there is no tensor left whose version could be asked.
-# 2. **Which node made the tensor?** With hooks that was noted beside the slot. Otherwise it is asked of the tensor, if the tensor itself was saved. If a tensor that is not a leaf has no node *now*, somebody has called `detach_()` on it. Raise. This is program B. A node's own result is treated in another way: its maker is the node that holds the slot, so `unpack` is told this node and never has to ask. In D, therefore, the `detach_()` does no harm.
+# 2. **Which node made the tensor?** A node's own result was made by the node that holds the slot. So `unpack` is told this node and never has to ask, and in D the `detach_()` does no harm. With hooks the maker was noted beside the slot. In all other cases the saved tensor itself is asked. If a tensor that is not a leaf has no node *now*, somebody has called `detach_()` on it. Raise. This is program B.
 # 3. **Is it still the same?** Only without hooks: compare the version of now with `saved_version_`. If they differ, raise *modified by an inplace operation*. This is program D. With hooks nothing is compared, which is program C, and the reason why lesson 14 had to warn you.
 # 4. **Was the tensor itself saved?** Then return it, the very same one. Nothing is copied.
 # 5. **Otherwise** call the unpack hook, or take `data_`, and make a new tensor on that memory. Give it the history that it had, so that second derivatives can go on from there, and the version counter of the memory.
 #
-# Now the same function in our engine. It is cut in two: `unpack` has step 2, and `read`, which it calls, has steps 3 and 4. Step 1 is a class of its own, `Freed`: it stands in a slot that is empty, and its `read` raises.
+# Now open PyTorch's file on GitHub (in the tag `v2.13.0`), search for `SavedVariable::unpack`, and find the five steps again. It is longer, because it also makes sure that nobody frees the node meanwhile. If you have no network, go on here.
+#
+# This is the same function in our engine. It is cut in two: `unpack` has step 2, and `read`, which it calls, has steps 3 and 4. Step 1 is a class of its own, `Freed`: it stands in a slot that is empty, and its `read` raises.
 
 # %% tags=["engine"]
 show("engine.saved.SavedVariable.unpack")
 show("engine.saved.SavedVariable.read")
 
 # %% [markdown]
+# (The second sentence of the docstring of `read` is about generated code. You may skip it.)
+#
 # Steps 4 and 5 can be seen from outside, in PyTorch as well as here. `sin` saves its input, and `exp` its result:
 
 # %% tags=["C15.9"]
@@ -652,7 +675,7 @@ with expect_error(RuntimeError, "backward through the graph a second time"):
 #
 # | | what PyTorch does | in C++ | ours | lesson |
 # | --- | --- | --- | --- | --- |
-# | 1 | For `autograd.grad`: has a gradient that was asked for arrived here? Put it aside. If nothing behind this node is needed, stop. | `exec_info_`, `captures_`, `needed_` | `capture`, `task.needed` | 04 |
+# | 1 | For `autograd.grad`: has a gradient that was asked for arrived here? Put it aside. If nothing that this node leads to is needed, stop. | `exec_info_`, `captures_`, `needed_` | `capture`, `task.needed` | 04 |
 # | 2 | Run the hooks that come before, then the node, and look whether the gradients fit: right number, right shape, right type. Then run the hooks that come after. | `call_function`, `validate_outputs` | `run_with_care`, `fit_inputs` | 12 |
 # | 3 | Let go of what the node has saved, unless the graph is retained. | `release_variables` | `node.release()` | 06 |
 # | 4 | In anomaly mode: is there a NaN among the gradients? | `AnomalyMode` | `anomaly.check_nan` | 07 |
@@ -703,7 +726,7 @@ show("engine.backward.run_and_release")
 #
 # ## How many copies does autocast make of a weight?
 #
-# There are things in PyTorch that change your graph without changing your model. This course's engine has none of them, so here are records. You will recognise every node but three.
+# There are things in PyTorch that change your graph without changing your model. This course's engine has none of them, so here are records.
 #
 # **Mixed precision** computes large products in 16 bits, which is faster and takes less memory. The block `with torch.autocast(…):` does this for you: before a product it makes a copy of its operands in `bfloat16`, a type of two bytes. The node of such a copy is called `ToCopyBackward0`, and in backward it copies the gradient back into the type of the original. Here is a small network under autocast:
 
@@ -711,7 +734,9 @@ show("engine.backward.run_and_release")
 recorded("autocast")
 
 # %% [markdown]
-# **Notice:** go along the arrows from `2.weight` upwards: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
+# (Each line is a node, and behind `->` stand the nodes and leaves to which its arrows lead.)
+#
+# **Notice:** begin at `2.weight`, and go against the arrows: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
 #
 # Now take *one* layer and call it twice in a row, with plain data:
 #
@@ -740,7 +765,7 @@ recorded("autocast, and a write")
 # %% [markdown]
 # The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. So put only forward and the loss into the block, and the optimizer's step behind it.
 #
-# > **The rule.** Autocast adds `ToCopyBackward0` nodes, one for a parameter and block, and gradients arrive in the type of the parameter.
+# > **The rule.** Autocast adds a `ToCopyBackward0` for each parameter, once in a block, and wherever else a tensor with history has to change its type; gradients arrive in the type of the parameter.
 #
 # ## What is left of a model that was compiled or wrapped?
 #
@@ -750,11 +775,11 @@ recorded("autocast, and a write")
 recorded("compile")
 
 # %% [markdown]
-# **Notice:** the whole network is *one* node. It is called `CompiledFunctionBackward`, without a digit, and that tells you what it is: a custom `Function` as in lesson 11. The compiler has written its forward and its backward. Inside of it there is no graph that you could draw, and no node that a hook could watch.
+# **Notice:** the whole network is *one* node. It is called `CompiledFunctionBackward`, without a digit, and that tells you what it is: a custom `Function` as in lesson 11. The compiler has written its forward and its backward. What happens inside of it is compiled code, and makes no nodes.
 #
 # The node saves three tensors. The compiler chose them. It may save something, or compute it again in backward, as you did in lesson 14.
 #
-# Since the node is a custom Function, the rest is as you know it. A second backward raises, hooks on parameters are called, and what was saved is checked for its version:
+# Since the node is a custom Function, what it has saved with `save_for_backward` is checked for its version, as you know it:
 
 # %% tags=["C15.14"]
 recorded("compile, and a write")
@@ -762,13 +787,29 @@ recorded("compile, and a write")
 # %% [markdown]
 # But look how little the message tells: only a shape. There is one node for the whole model, and none of its operations can be named. If a compiled model raises such an error, take the line with `torch.compile` out, and search in the model as it is.
 #
-# Not everything can be compiled. A `print`, for example, cannot. There the function is cut in two:
+# Not everything can be compiled. A `print`, for example, cannot: the compiler would have to print while it plans. So at such a line it stops, leaves the line to Python, and begins anew behind it:
+#
+# ```python
+# layer = nn.Linear(4, 4)
+#
+# def forward(x):
+#     h = torch.tanh(layer(x))
+#     print("half way")
+#     return torch.tanh(layer(h))
+#
+# y = torch.compile(forward, backend="aot_eager")(torch.randn(3, 4))
+# ```
+#
+# **Predict.** How many nodes stand in the graph of `y`, if the `AccumulateGrad` nodes are not counted?
+
+# %%
+L.predict("15.p7", None)
 
 # %% tags=["C15.14"]
 recorded("compile, with a break")
 
 # %% [markdown]
-# The graph has two compiled nodes, and between them runs ordinary Python. This is called a **graph break**. In the graph you can count them.
+# Such a place is called a **graph break**. You can find it by counting: there is one compiled node for each piece.
 #
 # **DistributedDataParallel** (DDP) trains one model on several machines: each has a copy of the model and its own part of the batch, and the gradients are averaged. What does this do to the graph?
 
@@ -778,7 +819,7 @@ recorded("DDP")
 # %% [markdown]
 # **Notice:** in the first listing, nothing was added. There are only the names of the parameters, which begin with `module.`, since the model is now a part of another one. (So a file of weights that was saved from the one does not fit the other, which many people have met.)
 #
-# How can DDP average gradients, if there is no node for it? It uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes.
+# How can DDP average gradients, if there is no node for it? Its documentation says how: it uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes. In lesson 17 you will do that yourself.
 #
 # With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. Lesson 17 goes on from here.
 #
@@ -794,13 +835,9 @@ differences()
 # %% [markdown]
 # You need not believe this list. Behind each row is a program, and a test runs it on both.
 #
-# The first two rows show that there may be many ways to one result. For a whole LSTM, PyTorch calls a library made for it (oneDNN, once called MKL-DNN) which computes all steps at once, backward too. So the graph has a single node. Ours has every step in it, and you could draw it. Here is the record:
-
-# %%
-recorded("lstm")
-
-# %% [markdown]
-# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05.6). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node.
+# The first two rows show that there may be many ways to one result. For a whole LSTM, PyTorch calls a library made for it (oneDNN, once called MKL-DNN) which computes all steps at once, backward too. So the graph has a single node. Ours has every step in it, and you could draw it.
+#
+# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05.6). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node. In row five, ours tells you more than PyTorch does.
 #
 # The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:
 

@@ -81,7 +81,7 @@ def writing_line(torch):
         try:
             y.backward()
         except RuntimeError as error:
-            return "the line that wrote" if "first changed after that by" in str(error) else "the node that failed"
+            return "the line that wrote" if "first changed after that by" in str(error) else "nothing more"
     return "nothing"
 
 
@@ -121,7 +121,7 @@ DIFFERENCES = (
     Difference("where nn.LSTMCell cuts its gates apart", "SplitBackward0", "UnsafeSplitBackward0", lstm_cell),
     Difference("your g, after x.view(2, 1).backward(g) twice", "is as it was", "has changed", callers_gradient),
     Difference("a result that pack returned as it is", "found by the collector", "stays in memory", ring_of_pack),
-    Difference("anomaly mode, for a version error, names", "the line that wrote", "the node that failed", writing_line),
+    Difference("anomaly mode names the line that saved, and", "the line that wrote", "nothing more", writing_line),
     Difference("has node._raw_saved_result an is_freed?", "yes", "no", slot),
     Difference("torch.mul is written in", "Python: torch.mul??", "C++, compiled", source),
     Difference("the gradient of Embedding(sparse=True)", "refused", "a sparse tensor", sparse_gradient),

@@ -50,11 +50,6 @@ def functions_of(error):
 '''
 
 PROGRAMS = {
-    "lstm": """\
-lstm = nn.LSTM(8, 4)
-output, (hidden, cell) = lstm(torch.randn(6, 2, 8))
-listing(output, lstm)
-""",
     "autocast": """\
 net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
 with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -173,7 +168,7 @@ programs = {
     "freed": freed,
     "changed": changed,
     "a gradient of a wrong shape": lambda x: Wrong.apply(x, (torch.ones(3), None)).sum().backward(),
-    "too many gradients": lambda x: Wrong.apply(x, (torch.ones(2), None, None)).sum().backward(),
+    "too many gradients": lambda x: Wrong.apply(x, (torch.ones(2), None, torch.ones(2))).sum().backward(),
     "not a number": not_a_number,
     "no history": lambda x: x.detach().sum().backward(),
     "a leaf written to": lambda x: x.add_(1),

@@ -15,7 +15,7 @@ CHOICES = (
 
 
 def truth(torch):
-    """The name of the first node that each line leaves."""
+    """The name of the node at the result of each line."""
     space = {
         "torch": torch, "F": torch.nn.functional, "x": torch.ones(2, 2, requires_grad=True),
         "W": torch.ones(3, 2, requires_grad=True), "t": torch.zeros(2, 2),
@@ -28,7 +28,7 @@ def truth(torch):
 
 EXERCISE = Words(
     id="15.1", kind="predict saved", title="Which name?", minutes=6, difficulty=1,
-    question="Which name has the first node that each line leaves? x and W are matrices that require grad, t is data.",
+    question="Which name has the grad_fn of each line? x and W are matrices that require grad, t is data.",
     name="names",
     hints=(
         "Which operation runs in the end? A function such as dropout or flatten is Python, or calls something simpler.",

@@ -36,7 +36,9 @@ EXERCISE = Words(
         Mistake("the formula in the engine", "The engine runs nodes and knows no formula. Formulas stand in a table, "
                 "from which the nodes are written.", {"A": ("engine.cpp", "functions/tensor.cpp")}),
         Mistake("the order in the table", "The table says what a node computes. Which one is next, the engine decides.",
-                {"B": ("derivatives.yaml", "python_hook.cpp", "TensorImpl.h")}),
+                {"B": "derivatives.yaml"}),
+        Mistake("the order in a tensor", "A tensor, and a hook, know nothing of other nodes. Who holds the queue?",
+                {"B": ("python_hook.cpp", "TensorImpl.h", "saved_variable.cpp")}),
         Mistake("the counter", "TensorImpl.h holds the counter and VariableTypeUtils.h counts. The two numbers are "
                 "compared where a saved tensor is read.", {"C": ("TensorImpl.h", "VariableTypeUtils.h", "engine.cpp")}),
         Mistake("the end of a path", "The engine hands the gradient to the leaf's node. What that does with it stands "

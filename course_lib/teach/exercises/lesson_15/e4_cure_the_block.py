@@ -24,7 +24,8 @@ def check(answer, torch):
         verdict = judged(torch, found, wanted, slopes, leaves)
         if verdict is not None:
             return verdict
-    return correct("the value is the same, and all three gradients are right.")
+    return correct("the value is the same, and all three gradients are right. The division may stay as it is: "
+                   "its tensor is saved by nobody.")
 
 
 def judged(torch, found, wanted, slopes, leaves):
@@ -63,7 +64,7 @@ SOLVED = STARTER.replace("weights *= gate", "weights = weights * gate").replace(
 EXERCISE = Exercise(
     id="15.4", kind="repair", title="Cure the block", minutes=6, difficulty=2, puzzles=(1, 2),
     question="forward runs, backward raises. Cure the block: the same result, right gradients for h, w and gate (all "
-    "three want one), and no more changes than are needed.",
+    "three want one). Ask of each of the three writes whether it has to go.",
     name="block", starter=STARTER,
     hints=(
         "There are three writes in place. Ask of each: has a node saved what is overwritten?",
@@ -89,7 +90,7 @@ EXERCISE = Exercise(
                 "is not cured but hidden.",
                 STARTER.replace("mixed += h", "mixed = mixed + h").replace(
                     "weights *= gate", "weights.data.mul_(gate.data); weights = weights * (gate / gate.detach())")),
-        Mistake("the gate", "The gate (or h) gets no gradient any more. All three tensors want one.",
+        Mistake("the gate", "The gate gets no gradient any more. All three tensors want one.",
                 edit("weights * gate", "weights * gate.detach()")),
         Mistake("cut", "No gradient comes to w any more: something cuts the history off.",
                 edit("h @ w)", "h @ w.detach())")),

@@ -48,7 +48,14 @@ def models(torch):
 def check(answer, torch):
     for what, model, loss, wanted in models(torch):
         names = {name for name, _ in model.named_parameters()}
-        given = answer(model, loss)
+        passes = []
+        handle = loss.register_hook(passes.append)
+        try:
+            given = answer(model, loss)
+        except RecursionError:
+            return almost("too deep")
+        finally:
+            handle.remove()
         found = as_names(given)
         if found is None:
             return not_yet("Return a list of names.")
@@ -58,6 +65,8 @@ def check(answer, torch):
             loss.backward()
         except RuntimeError:
             return almost("the graph is gone")
+        if passes:
+            return almost("a pass has run")
         del loss, model
     return correct("a walk over the graph knows who will learn, before anybody has computed a gradient.")
 
@@ -141,6 +150,20 @@ EXERCISE = Exercise(
                 "p.requires_grad}\n    grads = torch.autograd.grad(loss, list(learn.values()), allow_unused=True)\n"
                 "    got = {n for n, g in zip(learn, grads) if g is not None}\n"
                 "    return [n for n, _ in model.named_parameters() if n not in got]\n"),
+        Mistake("a pass has run", "The names are right, but your function has run a pass. It took the time of a "
+                "backward, and computed gradients that nobody wanted. Look at the arrows instead.",
+                "def not_reached(model, loss):\n    learn = {n: p for n, p in model.named_parameters() if "
+                "p.requires_grad}\n    grads = torch.autograd.grad(loss, list(learn.values()), allow_unused=True, "
+                "retain_graph=True)\n"
+                "    got = {n for n, g in zip(learn, grads) if g is not None}\n"
+                "    return [n for n, _ in model.named_parameters() if n not in got]\n"),
+        Mistake("too deep", "The graph is deep, and Python lets functions call each other about a thousand times. Keep "
+                "a list of the nodes that you have still to visit.",
+                "def not_reached(model, loss):\n    met, reached = set(), set()\n\n    def visit(node):\n"
+                "        if node is None or node in met:\n            return\n        met.add(node)\n"
+                "        if hasattr(node, 'variable'):\n            reached.add(id(node.variable))\n"
+                "        for after, _ in node.next_functions:\n            visit(after)\n\n    visit(loss.grad_fn)\n"
+                "    return [name for name, p in model.named_parameters() if id(p) not in reached]\n"),
         Mistake("guard: changed a .grad", "Ask the graph, and no gradient has to be computed.",
                 "def not_reached(model, loss):\n    for p in model.parameters():\n        p.grad = None\n"
                 "    loss.backward(retain_graph=True)\n"

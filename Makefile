@@ -4,8 +4,10 @@ PORT ?=
 L ?=
 NN ?=
 ARGS ?=
+LESSONS ?=
+FOLDER ?=
 
-.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site doctor setup
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site handout grade doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -59,3 +61,10 @@ setup:
 # The course as a site to read: build/site/index.html
 site:
 	@"$(PYTHON)" course.py site $(ARGS)
+
+# For a class: make handout LESSONS=1-9, later make grade FOLDER=returned; docs/classroom.md explains both
+handout:
+	@"$(PYTHON)" course.py handout $(if $(LESSONS),--lessons $(LESSONS)) $(ARGS)
+
+grade:
+	@"$(PYTHON)" course.py grade $(if $(FOLDER),"$(FOLDER)") $(ARGS)

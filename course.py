@@ -1453,6 +1453,20 @@ def command_site(options):
     return run([str(environment.python), "tools/site.py"] + options.arguments)
 
 
+def command_handout(options):
+    environment = ensure_environment(["dev"])
+    words = ["--lessons", options.lessons, "--to", os.path.abspath(options.to)]
+    return run([str(environment.python), "-m", "course_lib.teach.classroom", "handout"] + words)
+
+
+def command_grade(options):
+    environment = ensure_environment(["dev"])
+    words = [os.path.abspath(options.folder), "--seconds", str(options.seconds)]
+    words += ["--to", os.path.abspath(options.to)] if options.to else []
+    words += ["--at-once", str(options.at_once)] if options.at_once else []
+    return run([str(environment.python), "-m", "course_lib.teach.classroom", "grade"] + words)
+
+
 def command_doctor(options):
     findings = examine()
     for each in findings:
@@ -1534,6 +1548,15 @@ def parser():
     browsing = add("test-browser", command_test_browser, "drive the course in headless Chromium")
     building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from notebooks/src")
     publishing = add("site", command_site, "the course as a site to read, in build/site")
+    handing = add("handout", command_handout, "for a class: notebooks without answers, a key, slides")
+    handing.add_argument("--lessons", metavar="1-9", default="all", help="such as 1-9 or 0,3,5-7 (default: all)")
+    handing.add_argument("--to", metavar="FOLDER", default="handout", help="a new folder (default: handout)")
+    grading = add("grade", command_grade, "grade a folder of returned notebooks: a table, and a page for each student")
+    grading.add_argument("folder", metavar="FOLDER",
+                         help="one folder for each student, or files such as NAME_07.ipynb; it is only read")
+    grading.add_argument("--to", metavar="FOLDER", help="a new folder for the results (default: FOLDER-graded)")
+    grading.add_argument("--seconds", type=int, default=120, help="that one notebook may take (default: 120)")
+    grading.add_argument("--at-once", type=int, metavar="N", help="notebooks at a time (default: one a processor)")
     setting_up = add("setup", command_setup, "make .venv and your copies, without opening anything")
     setting_up.add_argument("--torch", action="store_true", help="with real PyTorch, to compare with")
     setting_up.add_argument("--browser", action="store_true", help="with what test-browser needs")

@@ -28,8 +28,9 @@ from course_lib.teach.practice.lesson import lesson, lesson_numbers
 ROOT = Path(__file__).resolve().parents[3]
 WINDOWS = os.name == "nt"
 SECONDS = 120  # for one run of one notebook; lessons take one to six
-QUIET = 45  # seconds without a word from the worker: a cell may take 20, and each check in it 10
-MEMORY_MB, DISK_MB, PROCESSES = 2048, 64, 50
+CELL_SECONDS = 30  # for one cell; a cell of the course takes at most two
+QUIET = 30  # further seconds without a word from the worker, after which it is no longer waited for
+MEMORY_MB, DISK_MB, PROCESSES = 2048, 64, 24
 RUNS = 3  # a cell that ends the process is left out in the next one
 MOST_SENT = 4 * 1024 * 1024  # bytes of one run's records; an honest notebook sends 30,000
 NOT_JUDGED = "not judged"
@@ -37,7 +38,7 @@ OUTCOMES = (ex.CORRECT, ex.ALMOST, ex.NOT_YET, ex.ERROR, ex.NOT_ATTEMPTED, NOT_J
 RANKS = {outcome: place for place, outcome in enumerate((NOT_JUDGED, *ex.OUTCOMES))}
 ENDED = {
     "time": "it was stopped after {seconds} seconds",
-    "quiet": "it gave no sign for " + str(QUIET) + " seconds and was stopped",
+    "quiet": "it gave no sign for {quiet:g} seconds and was stopped",
     "memory": "it took more than {memory} MB of memory and was stopped",
     "processes": "it started more than {processes} processes and was stopped, with all of them",
     "flood": "it wrote without end to where the verdicts go and was stopped",
@@ -80,6 +81,8 @@ class Limits:
     """What one notebook may use."""
 
     seconds: int = SECONDS
+    cell: float = CELL_SECONDS
+    quiet: float = QUIET
     memory: int = MEMORY_MB
     disk: int = DISK_MB
     processes: int = PROCESSES
@@ -122,7 +125,8 @@ class Grader:
     """Runs notebooks behind the best fence that this system gives."""
 
     def __init__(self, limits=None, fence=None):
-        self.limits = limits or Limits()
+        self.limits, self.stopping = limits or Limits(), threading.Event()
+        self.quiet = self.limits.cell + self.limits.quiet  # seconds of silence that a run may have
         self.slots = queue.SimpleQueue()
         for slot in range(256):
             self.slots.put(slot)
@@ -158,8 +162,9 @@ class Grader:
             env=self.environment(scratch) if fence == "time only" else None, start_new_session=not WINDOWS,
         )  # fmt: skip
         ran, arrived = Ran(), queue.SimpleQueue()
+        job = {**job, "cell_seconds": self.limits.cell, "key": key.hex()}
         helpers = [
-            threading.Thread(target=feed, args=(process.stdin, {**job, "key": key.hex()}), daemon=True),
+            threading.Thread(target=feed, args=(process.stdin, job), daemon=True),
             threading.Thread(target=listen, args=(process.stdout, arrived), daemon=True),
         ]
         for each in helpers:
@@ -181,12 +186,16 @@ class Grader:
     def follow(self, arrived, key, ran):
         """Read records until the process is silent or through; why it was stopped, or ''."""
         over, sent, text = time.monotonic() + self.limits.seconds + 5, 0, b""
+        silent = time.monotonic() + self.quiet
         while True:
-            patience = min(QUIET, over - time.monotonic())
             try:
-                part = arrived.get(timeout=max(patience, 0.01))
+                part = arrived.get(timeout=0.5)
             except queue.Empty:
-                return "quiet" if patience == QUIET else "time"
+                now = time.monotonic()
+                if self.stopping.is_set() or now > min(silent, over):
+                    return "stopped" if self.stopping.is_set() else "quiet" if now > silent else "time"
+                continue
+            silent = time.monotonic() + self.quiet
             if not part:
                 return ""
             sent += len(part)
@@ -204,8 +213,8 @@ class Grader:
 
     def command(self, scratch, fence, slot):
         """What is started: the keeper with its instructions, and the worker as its command."""
-        start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from course_lib.teach.classroom.worker import main; main()"
-        work = [sys.executable, "-P", "-c", start]
+        start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from course_lib.teach.classroom import worker"
+        work = [sys.executable, "-P", "-c", start + "; worker.main()"]
         if fence == "time only":
             return work
         spec = {
@@ -327,7 +336,7 @@ def grade_copy(grader, copy, file):
         records += ran.records
         graded.notes += notes_on(ran)
         at = max((record["cell"] for record in ran.records if record["kind"] == "cell"), default=None)
-        if any(record["kind"] == "end" for record in ran.records) or at is None:
+        if any(record["kind"] == "end" for record in ran.records) or at is None or grader.stopping.is_set():
             break
         skip.append(at)
         graded.notes.append(f"While code cell {at + 1} ran, {how_it_ended(ran.ended, grader.limits)}. "
@@ -342,12 +351,18 @@ def grade_copy(grader, copy, file):
         if record["kind"] == "verdict" and record["id"] in graded.answers:
             merge(graded.answers[record["id"]], answer_of(record, cells))
     complete(graded, cells)
+    if grader.stopping.is_set():
+        graded.notes.append("The grading was stopped while this notebook ran.")
     return graded
 
 
 def notes_on(ran):
     """What a teacher should know about a run, in sentences."""
     said = [f"The notebook {record['text']}." for record in ran.records if record["kind"] == "note"]
+    stopped = [record for record in ran.records if record["kind"] == "error"]
+    said += [f"Code cell {record['cell'] + 1} stops: {record['text'].splitlines()[0]}" for record in stopped[:3]]
+    if stopped[3:]:
+        said.append(f"{counted(len(stopped) - 3, 'further cell')} stop as well.")
     if ran.foreign:
         said.append("Something wrote to where the verdicts go. What it wrote does not carry our seal and was not read.")
     return said
@@ -356,7 +371,8 @@ def notes_on(ran):
 def how_it_ended(ended, limits):
     """The words for how a process came to its end."""
     if ended in ENDED:
-        return ENDED[ended].format(seconds=limits.seconds, memory=limits.memory, processes=limits.processes)
+        return ENDED[ended].format(seconds=limits.seconds, memory=limits.memory, processes=limits.processes,
+                                   quiet=limits.cell + limits.quiet)  # fmt: skip
     return f"the process ended ({ended})" if ended != "end" else "the process ended itself"
 
 
@@ -457,6 +473,7 @@ def grade_all(copies, grader, bar, workers):
                 bar.step(copy.name)
         except KeyboardInterrupt:
             interrupted = True
+            grader.stopping.set()
             pool.shutdown(wait=True, cancel_futures=True)
     for copy in copies:
         if copy.name not in results:
@@ -473,6 +490,11 @@ def failed(copy, why):
     graded.problem = why if isinstance(why, str) else f"grading it failed, which is our mistake: {why!r}"
     graded.answers = {id: Answer(id) for id in (lesson(copy.lesson).exercises if copy.lesson is not None else {})}
     return graded
+
+
+def in_order(graded):
+    """By student, then by lesson; a file that is no lesson comes first."""
+    return graded.student.casefold(), graded.student, -1 if graded.lesson is None else graded.lesson
 
 
 def changed_files(copies):
@@ -496,7 +518,8 @@ def write_csv(path, all_graded):
                     sum(answer.said is not None and answer.outcome != ex.NOT_ATTEMPTED
                         for id, answer in each.answers.items() if ".p" in id)]  # fmt: skip
             remarks = " ".join([*([f"Not graded: {each.problem}"] if each.problem else []), *each.notes])
-            row = [each.student, lesson_name, *sums, *(said.get(n, "") for n in numbers), "; ".join(each.files), remarks]
+            row = [each.student, lesson_name, *sums, *(said.get(number, "") for number in numbers)]
+            row += ["; ".join(each.files), remarks]
             rows.writerow([harmless(cell) for cell in row])
 
 
@@ -527,8 +550,8 @@ def grade(folder, to=None, limits=None, workers=None, fence=None, out=print):
     """Grade a folder; returns its exit status. What was recognised is said before anything runs."""
     folder = Path(folder)
     if not folder.is_dir():
-        out(f"There is no folder {folder}. Name the folder with what was returned: one folder for each student, or files "
-            "such as NAME_07.ipynb.")  # fmt: skip
+        out(f"There is no folder {folder}. Name the folder with what was returned: one folder for each student, or "
+            "files such as NAME_07.ipynb.")  # fmt: skip
         return 1
     titles = {number: path.stem for number, path in lesson_files().items()}
     found = returned.look(folder, titles)
@@ -543,7 +566,7 @@ def grade(folder, to=None, limits=None, workers=None, fence=None, out=print):
     began = time.monotonic()
     bar = Bar(len(found.copies))
     all_graded, interrupted = grade_all(found.copies, grader, bar, workers or os.cpu_count() or 2)
-    all_graded.sort(key=lambda each: (each.student.casefold(), each.student, -1 if each.lesson is None else each.lesson))
+    all_graded.sort(key=in_order)
     write_csv(target / "grades.csv", all_graded)
     pages.write(target, all_graded, found, FENCES[grader.fence])
     out(f"{len(found.copies)} notebooks in {time.monotonic() - began:.0f} s. Open {target / 'index.html'}; "
@@ -556,12 +579,12 @@ def grade(folder, to=None, limits=None, workers=None, fence=None, out=print):
 
 
 FENCES = {
-    "namespaces": "Each notebook runs in a space of its own: it sees Python, the course and a scratch folder, no network and "
-                  "no other process, and whatever it starts ends with it.",
-    "limits": "Each notebook runs in a process of its own, with limits on time, memory and processes. This system gives no "
-              "fence around files and network: a hostile notebook could read and write what you can.",
-    "time only": "Each notebook runs in a process of its own, with a limit on time; this system has no limits on memory, "
-                 "files and network. A hostile notebook could read and write what you can.",
+    "namespaces": "Each notebook runs in a space of its own: it sees Python, the course and a scratch folder, no "
+                  "network and no other process, and whatever it starts ends with it.",
+    "limits": "Each notebook runs in a process of its own, with limits on time, memory and processes. This system "
+              "gives no fence around files and network: a hostile notebook could read and write what you can.",
+    "time only": "Each notebook runs in a process of its own, with a limit on time; this system has no limits on "
+                 "memory, files and network. A hostile notebook could read and write what you can.",
 }  # fmt: skip
 
 
@@ -570,10 +593,11 @@ def tell_what_was_found(found, folder, out):
     students = {copy.student for copy in found.copies}
     lessons = sorted({copy.lesson for copy in found.copies if copy.lesson is not None})
     numbers = ", ".join(f"{each:02d}" for each in lessons) or "none"
-    out(f"{folder}: {counted(len(found.copies), 'notebook')} of {counted(len(students), 'student')}; lessons: {numbers}.")
+    notebooks, owners = counted(len(found.copies), "notebook"), counted(len(students), "student")
+    out(f"{folder}: {notebooks} of {owners}; lessons: {numbers}.")
     if found.nameless:
-        out(f"Some file names tell no student, so they count as {folder.resolve().name}'s. Put each student's files in a "
-            "folder of their own, or a name before the lesson: NAME_07.ipynb.")  # fmt: skip
+        out(f"Some file names tell no student, so they count as {folder.resolve().name}'s. Put each student's files in "
+            "a folder of their own, or a name before the lesson: NAME_07.ipynb.")  # fmt: skip
     unread = [copy for copy in found.copies if copy.problem]
     for copy in unread[:5]:
         out(f"  not readable: {copy.name}: {copy.problem}")

@@ -8,13 +8,15 @@ import json
 import re
 from pathlib import Path
 
-from course_lib.teach.classroom.grade import lesson_files
+from course_lib.teach.building import stages
+from course_lib.teach.classroom.grade import ROOT, lesson_files
 from course_lib.teach.practice import exercise as ex
 from course_lib.teach.practice.lesson import lesson
 
 QUESTION = re.compile(r"#\s+(\d\d) · ([^:\n]+):\s*(.+)")
 HOOK = re.compile(r"\*\*(.+?)\*\*\s*$", re.M)
 ABILITIES = re.compile(r"After this lesson you can\n\n((?:- .+\n?)+)")
+FOR_YOU = "For the teacher. Each wrong answer is recognised, and gets the sentence that stands below it."
 HAND_IN = """\
 # How to work with these notebooks, and how to hand them in
 
@@ -47,6 +49,9 @@ def handout(lessons="all", to="handout", out=print):
     for number, notebook in notebooks.items():
         write(folder / "students" / files[number].name, student_copy(notebook))
         write(folder / "key" / (files[number].stem + ".md"), key(number, notebook))
+    home = json.loads((ROOT / "notebooks" / "home.ipynb").read_text(encoding="utf-8"))
+    write(folder / "students" / "home.ipynb", student_copy(home))
+    write(folder / "students" / stages.NAME, stages.start())
     write(folder / "students" / "how_to_hand_in.md", HAND_IN)
     write(folder / "slides.html", slides(notebooks))
     out(f"{folder / 'students'}: {len(chosen)} notebooks without answers, and how to hand them in.\n"
@@ -68,7 +73,7 @@ def numbers_in(words, known):
         chosen |= {number for number in known if first <= number <= last}
         if first not in known or last not in known:
             return None
-    return sorted(chosen)
+    return sorted(chosen) or None
 
 
 def write(path, text):
@@ -101,8 +106,7 @@ def opening(notebook):
 def key(number, notebook):
     """The key of one lesson, as Markdown."""
     _, name, question, _, _ = opening(notebook)
-    parts = [f"# Key to lesson {number:02d}: {name}", f"*{question}*",
-             "For the teacher. Each wrong answer below is recognised, and gets the sentence that stands after it."]  # fmt: skip
+    parts = [f"# Key to lesson {number:02d}: {name}", f"*{question}*", FOR_YOU]
     for exercise in lesson(number).exercises.values():
         kind = "prediction" if ".p" in exercise.id else exercise.kind
         parts += [f"## {exercise.id} · {exercise.title}",
@@ -111,8 +115,8 @@ def key(number, notebook):
         if exercise.alternatives:
             parts.append("**Right as well**")
             parts += [code(each) for each in exercise.alternatives]
-        parts.append("**Wrong answers**")
-        parts += [f"{ex.tidy(each.says) or each.name}\n\n{code(each.answer)}" for each in exercise.mistakes]
+        parts.append("**Wrong answers, and what each is told**")
+        parts += [f"{code(each.answer)}\n\n> {ex.tidy(each.says) or each.name}" for each in exercise.mistakes]
         parts.append("**Hints**")
         parts.append("\n".join(f"{place}. {ex.tidy(hint)}" for place, hint in enumerate(exercise.hints, 1)))
     return "\n\n".join(parts) + "\n"
@@ -134,8 +138,8 @@ section::before { content: ""; position: absolute; left: 0; top: 0; bottom: 0; w
 .of { color: #00588A; font-size: min(2.4vw, 4vh); font-weight: 600; margin: 0 0 2vh }
 h1 { font-size: min(4.6vw, 8vh); line-height: 1.18; margin: 0 0 4vh; font-weight: 700; text-wrap: balance }
 .hook { font-size: min(2.0vw, 3.3vh); line-height: 1.5; color: #333333; margin: 0; max-width: 74vw }
-code { font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; background: #F0F0F0; padding: 0 0.2em;
-       border-radius: 0.2em }
+code { font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; background: #F0F0F0;
+       padding: 0 0.2em; border-radius: 0.2em }
 @page { size: 13.33in 7.5in; margin: 0 }
 @media print { section { height: 7.5in; break-after: page; border: 0 } }
 """
@@ -156,8 +160,9 @@ def slides(notebooks):
     parts = []
     for notebook in notebooks.values():
         number, name, question, hook, _ = opening(notebook)
+        asked = marked(question[:1].upper() + question[1:])
         parts.append(f'<section id="lesson-{number}"><p class="of">{number} · {marked(name)}</p>'
-                     f'<h1>{marked(question[:1].upper() + question[1:])}</h1><p class="hook">{marked(hook)}</p></section>')  # fmt: skip
+                     f'<h1>{asked}</h1><p class="hook">{marked(hook)}</p></section>')  # fmt: skip
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>The questions of the lessons</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{SLIDES}</style></head>\n<body>\n'

@@ -24,9 +24,9 @@ NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x2
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 MNT_DETACH, AT_FDCWD, AT_RECURSIVE, ATTR_RDONLY, MOUNT_SETATTR = 2, -100, 0x8000, 1, 442
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/etc/ld.so.cache", "/etc/fonts",
-          "/etc/passwd", "/etc/group", "/etc/localtime", "/etc/alternatives", "/etc/mime.types", "/dev/null",
-          "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # fmt: skip
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/etc/ld.so.cache",
+          "/etc/fonts", "/etc/passwd", "/etc/group", "/etc/localtime", "/etc/alternatives", "/etc/mime.types",
+          "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")  # fmt: skip
 SCRATCH = "/scratch"  # what a student's process calls its folder behind the fence
 SPARE_ID = 60000  # a user nobody has, when the teacher is root: as root, limits on processes do not bind
 
@@ -50,13 +50,12 @@ def call(name, *arguments):
 
 
 def unshare():
-    """Leave the system's processes, mounts and network for new ones of our own."""
+    """Children from here on have process numbers of their own. Who is not root is made so, within these spaces only."""
     user, group = os.getuid(), os.getgid()
-    spaces = NEWNS | NEWIPC | NEWPID | NEWNET
     if user == 0:
-        call("unshare", spaces)
+        call("unshare", NEWPID)
         return
-    call("unshare", spaces | NEWUSER)
+    call("unshare", NEWPID | NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -64,6 +63,7 @@ def unshare():
 
 def new_root(spec):
     """A root that holds Python, the course and the scratch folder, read-only but for the last."""
+    call("unshare", NEWNS | NEWIPC | NEWNET)  # here, since the keeper's own root must stay where it is
     call("mount", None, "/", None, MS_REC | MS_PRIVATE, None)
     root = spec["root"]
     call("mount", "tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
@@ -76,7 +76,8 @@ def new_root(spec):
     if not os.path.exists(root + "/tmp"):
         os.symlink(SCRATCH[1:], root + "/tmp")
     read_only(root)
-    call("mount", "tmpfs", root + SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV, f"size={spec['disk']},nr_inodes=10k,mode=1777")
+    size = f"size={spec['disk']},nr_inodes=10k,mode=1777"
+    call("mount", "tmpfs", root + SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV, size)
     os.chdir(root)
     call("pivot_root", ".", ".")
     call("umount2", ".", MNT_DETACH)
@@ -120,7 +121,7 @@ def give_up_rights(spec):
 def set_limits(spec):
     """Limits that the kernel keeps for each process: memory, size of files, open files, number of processes."""
     wanted = {"RLIMIT_AS": 2 * spec["memory"], "RLIMIT_FSIZE": spec["disk"], "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 256,
-              "RLIMIT_CPU": spec["seconds"] + 5, "RLIMIT_NPROC": spec["processes"] + running_now()}  # fmt: skip
+              "RLIMIT_CPU": spec["seconds"] + 5, "RLIMIT_NPROC": 2 * spec["processes"] + running_now()}  # fmt: skip
     for name, most in wanted.items():
         if hasattr(resource, name):
             number = getattr(resource, name)

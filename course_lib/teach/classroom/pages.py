@@ -1,4 +1,7 @@
-"""The pages that a teacher reads: one of all students, and one of each that can be handed back. No script, nothing fetched."""
+"""The pages that a teacher reads: one of all students, and one of each that can be handed back.
+
+They have no script, and fetch nothing.
+"""
 
 import collections
 import html
@@ -20,7 +23,8 @@ h1 { font-size: 28px; margin: 0 0 4px } h2 { font-size: 20px; margin: 36px 0 8px
 p.small, .small { color: #5A5A5A; font-size: 14px }
 table { border-collapse: collapse; font-size: 15px; margin: 8px 0 } .wide { overflow-x: auto }
 th, td { border-bottom: 1px solid #DDDDDD; padding: 5px 12px 5px 0; text-align: left; vertical-align: top }
-th { font-weight: 600; white-space: nowrap } td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+th { font-weight: 600; white-space: nowrap }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .bar { display: flex; height: 14px; width: 220px; border: 1px solid #888888; background: #FFFFFF }
 .bar i { display: block; height: 14px }
 .note { border-left: 6px solid #9A5B00; background: #FFF8EC; padding: 6px 14px; margin: 8px 0; overflow-wrap: anywhere }
@@ -86,7 +90,8 @@ def title_of(number):
 def student_page(student, lessons):
     """The page of one student."""
     correct, total = sum(each.count(ex.CORRECT) for each in lessons), sum(map(exercises_in, lessons))
-    parts = [f'<h1 class="name">{text(student)}</h1>', f'<p class="small">{correct} of {total} exercises correct</p>', key()]
+    told = f'<p class="small">{correct} of {total} exercises correct</p>'
+    parts = [f'<h1 class="name">{text(student)}</h1>', told, key()]
     for each in lessons:
         parts += lesson_part(each)
     return page(student, *parts)
@@ -190,7 +195,8 @@ def students_table(students, names, numbers):
 def lesson_cell(graded, name):
     if graded is None:
         return '<td class="number">–</td>'
-    words = "!" if graded.problem else f"{graded.count(ex.CORRECT)}/{exercises_in(graded)}{' !' if graded.notes else ''}"
+    words = f"{graded.count(ex.CORRECT)}/{exercises_in(graded)}{' !' if graded.notes else ''}"
+    words = "!" if graded.problem else words
     return f'<td class="number"><a href="students/{name}#lesson-{graded.lesson}">{words}</a></td>'
 
 
@@ -206,7 +212,8 @@ def exercises_table(all_graded, numbers):
         for exercise in lesson(number).exercises.values():
             if ".p" in exercise.id:
                 continue
-            answers = [each.answers[exercise.id] for each in all_graded if exercise.id in each.answers and not each.problem]
+            asked = [each for each in all_graded if exercise.id in each.answers and not each.problem]
+            answers = [each.answers[exercise.id] for each in asked]
             if answers:
                 rows.append(exercise_row(exercise, answers))
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
@@ -214,10 +221,8 @@ def exercises_table(all_graded, numbers):
 
 def exercise_row(exercise, answers):
     counts = collections.Counter(answer.outcome for answer in answers)
-    parts = "".join(
-        f'<i style="width:{100 * counts[each] / len(answers):.1f}%;background:{BARS[each]}" title="{counts[each]} {each}"></i>'
-        for each in ORDER
-    )
+    widths = {each: f"width:{100 * counts[each] / len(answers):.1f}%;background:{BARS[each]}" for each in ORDER}
+    parts = "".join(f'<i style="{widths[each]}" title="{counts[each]} {each}"></i>' for each in ORDER)
     named = collections.Counter(answer.mistake for answer in answers if answer.outcome == ex.ALMOST and answer.mistake)
     said = {answer.mistake: answer.text for answer in answers if answer.mistake}
     mistakes = "".join(
@@ -226,6 +231,7 @@ def exercise_row(exercise, answers):
     )
     words = ", ".join(f"{counts[each]} {each}" for each in ORDER if counts[each])
     return (
-        f'<tr><td>{exercise.id} · {text(exercise.title)}</td><td><div class="bar" role="img" aria-label="{words}">{parts}'
-        f'</div></td><td class="number">{counts[ex.CORRECT]} of {len(answers)}</td><td>{mistakes}</td></tr>'
+        f"<tr><td>{exercise.id} · {text(exercise.title)}</td>"
+        f'<td><div class="bar" role="img" aria-label="{words}">{parts}</div></td>'
+        f'<td class="number">{counts[ex.CORRECT]} of {len(answers)}</td><td>{mistakes}</td></tr>'
     )

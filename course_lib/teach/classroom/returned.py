@@ -50,10 +50,10 @@ class Found:
 
 
 def look(folder, titles):
-    """All notebooks in a folder, each with its student and lesson. titles: {lesson: name of its file without .ipynb}."""
+    """All notebooks in a folder, each with its student and lesson. titles: {lesson: its file's name without .ipynb}."""
     folder = Path(folder)
     found = Found()
-    for path in walk(folder, found):
+    for path in walk(folder, folder, found):
         name = path.relative_to(folder).as_posix()
         if path.suffix.lower() != ".ipynb":
             found.others.append((name, not_a_notebook(path)))
@@ -70,15 +70,15 @@ def look(folder, titles):
     return found
 
 
-def walk(folder, found):
+def walk(folder, root, found):
     """The files of a folder in order, without hidden ones; links are not followed."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in IGNORED:
             continue
         if path.is_symlink():
-            found.others.append((path.as_posix().removeprefix(folder.as_posix() + "/"), "links are not followed"))
+            found.others.append((path.relative_to(root).as_posix(), "links are not followed"))
         elif path.is_dir():
-            yield from walk(path, found)
+            yield from walk(path, root, found)
         elif path.is_file():
             yield path
 

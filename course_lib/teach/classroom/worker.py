@@ -21,7 +21,7 @@ from course_lib.teach.practice import bounds
 from course_lib.teach.practice import exercise as ex
 from course_lib.teach.practice import lesson as lessons
 
-CELL_SECONDS = 20.0  # for one cell; a cell of the course takes at most two
+CHECK_SECONDS = 10.0  # for one check: more than in a lesson, since a machine that grades is busy
 LONGEST = 4000  # characters of one text in a record
 OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
 GENUINE = (OURS, sys.prefix, sys.base_prefix, "<course_lib", "<string>", "<frozen")  # where the engine's code is from
@@ -48,10 +48,12 @@ def reporter(file, key, entries):
 
     Only what is called from this file counts, entered by one of `entries`: a cell that finds it cannot use it.
     """
-    count = 0
+    count, process = 0, os.getpid()
 
     def report(**record):
         nonlocal count
+        if os.getpid() != process:
+            return  # a fork of ours
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_back.f_code.co_filename == __file__:
             frame = frame.f_back
@@ -138,7 +140,7 @@ class Private:
         if record is None:
             return self
         value = record.__dict__[self.name]
-        if sys._getframe(1).f_code.co_filename.startswith((OURS, "<string>", sys.base_prefix)):
+        if sys._getframe(1).f_code.co_filename.startswith((OURS, sys.base_prefix)):
             return value
         self.note(f"reads the solution of {record.__dict__['id']} out of the course")
         return type(value)()
@@ -203,6 +205,7 @@ class Run:
 
     def __init__(self, job, report):
         self.report, self.judged, self.notes, self.cell = report, set(), set(), None
+        self.seconds, self.process = job["cell_seconds"], os.getpid()
         self.shell = quiet_shell()
         self.exercises = {each.id: each for each in lessons.lesson(job["lesson"]).exercises.values()}
         teach.lesson = self.lesson
@@ -227,7 +230,7 @@ class Run:
         changed = self.tools.changed()
         if not changed:
             torch = torch if torch is not None else ex.engine_for(answer, lessons.our_engine())
-            result = ex.judge(exercise, answer, torch)
+            result = ex.judge(exercise, answer, torch, CHECK_SECONDS)
             changed = self.tools.changed()
         if changed:
             self.tell(exercise, refusal(exercise, changed))
@@ -252,6 +255,10 @@ class Run:
                 continue
             self.report(kind="cell", cell=number)
             error = self.run_cell(cell["source"])
+            if os.getpid() != self.process:
+                os._exit(0)  # a fork of ours, in which a cell went on
+            if error is not None:
+                self.report(kind="error", cell=number, text=in_words(error, self.seconds))
             asked = set(ASKS.findall(cell["source"])) | ({cell["asks"]} if cell["asks"] else set())
             for id in sorted({lessons.normal(each) for each in asked} - self.judged):
                 if id in self.exercises:
@@ -262,7 +269,7 @@ class Run:
         """What went wrong in one cell, or None."""
         clock = bounds.AlarmClock if bounds.AlarmClock.works_here() else bounds.Watchdog
         try:
-            with clock(CELL_SECONDS):
+            with clock(self.seconds):
                 ran = bounds.inside(lambda: self.shell.run_cell(source, store_history=False))
         except BaseException as error:  # a second ring of the alarm may come in the shell's own lines
             return error
@@ -271,12 +278,19 @@ class Run:
     def without_a_check(self, exercise, error):
         """The verdict on an exercise whose cell has run and judged nothing."""
         if error is not None:
-            kind = "it ran longer than " + f"{CELL_SECONDS:g} seconds" if isinstance(error, bounds.TimeUp) else ""
-            text = f"its cell stops before the check: {kind or ex.error_text(error)}."
-            details = [] if kind else [ex.help_for(error, exercise)]
+            text = f"its cell stops before the check: {in_words(error, self.seconds)}."
+            details = [] if isinstance(error, bounds.TimeUp) else [ex.help_for(error, exercise)]
             self.tell(exercise, ex.Result(exercise.id, ex.ERROR, text, details))
         elif exercise.name in self.shell.user_ns:  # the line L.check(...) is gone; the answer is there
             self.judge(exercise, self.shell.user_ns[exercise.name])
+
+
+def in_words(error, seconds):
+    """What ended a cell."""
+    if isinstance(error, bounds.TimeUp):
+        return f"it ran longer than {seconds:g} seconds"
+    said = bounds.run(lambda: ex.error_text(error)).value or "an error without words"
+    return re.sub(r" ?\(<ipython-input[^>]*>, line (\d+)\)", r" in line \1", said)[:LONGEST]
 
 
 def refusal(exercise, changed):
@@ -294,7 +308,7 @@ def quiet_shell():
     shell = InteractiveShell.instance()
     shell.display_formatter.active_types = ["text/plain"]
     shell.display_formatter.format = lambda *args, **kwargs: ({}, {})
-    shell.displayhook = shell.display_pub.publish = lambda *args, **kwargs: None
+    shell.display_pub.publish = lambda *args, **kwargs: None
     sys.displayhook = lambda value: None
     shell.showtraceback = shell.showsyntaxerror = lambda *args, **kwargs: None
     return shell

@@ -1,0 +1,259 @@
+"""grade.py: a folder with honest, hostile and broken notebooks is graded, and every honest answer gets what it earns.
+
+All of them are graded once, through the command that a teacher uses; the tests look at what it wrote and left behind.
+"""
+
+import csv
+import html.parser
+import io
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from course_lib.teach.classroom import __main__ as command
+from course_lib.teach.classroom import grade, pages
+from course_lib.teach.practice import exercise as ex
+from tests.classroom import copies
+from tests.classroom.three_hundred import Listener
+
+LESSON = 2
+HOSTILE = {name: copies.HOSTILE[name] for name in ("infinite loop", "fork bomb", "os._exit", "closes everything")}
+for kind, names in {
+    "reaches out": ("deletes", "writes", "network", "reads the key", "left behind"),
+    "talks": ("huge output", "prints verdicts", "writes verdicts", "magics and shell"),
+}.items():
+    HOSTILE[kind] = "\n".join(copies.HOSTILE[each] for each in names)
+FORGED = ("judge replaced", "code replaced", "check replaced", "engine replaced", "report called", "solution read")
+LIMITS = grade.Limits(seconds=40, cell=4, quiet=6)
+
+
+class School:
+    """A folder of returned notebooks with what is known of them, and what grading made of it."""
+
+    def __init__(self, folder):
+        self.folder, self.returned, self.graded = folder, folder / "returned", folder / "graded"
+        self.known, self.said = {}, []
+        self.listener = Listener()
+        (folder / "canary").mkdir()
+        (folder / "canary" / "exam.txt").write_text("not yours")
+        (folder / "key.py").write_text("answer = 1")
+        self.add("mixed", copies.honest(LESSON, copies.mixed(1)))
+        self.add("diligent", copies.honest(LESSON, copies.solved))
+        self.add("idle", copies.honest(LESSON, copies.untouched))
+        self.add("<b>Zoë & Söhne", copies.honest(LESSON, copies.solved))
+        places = {"canary": folder / "canary", "returned": self.returned, "key": folder / "key.py"}
+        for name in (*HOSTILE, *FORGED):
+            cell = {**HOSTILE, **copies.FORGERIES}[name]
+            source = copies.filled(cell, **places, port=self.listener.port, id="02.1")
+            choose = copies.solved if name in HOSTILE else copies.untouched
+            self.add(name, copies.with_cell(copies.honest(LESSON, choose), source))
+        for name, data in list(copies.BROKEN.items())[:4]:
+            self.add(name, copies.Known(LESSON, [])).write_bytes(data)
+
+    def add(self, student, copy):
+        self.known[student] = copy.expected
+        return copy.write(self.returned / student / f"{LESSON:02d}_leaves.ipynb")
+
+    def grade(self):
+        self.files = {path: path.read_bytes() for path in self.returned.rglob("*.ipynb")}
+        self.status = grade.grade(self.returned, self.graded, LIMITS, out=self.said.append)
+        with open(self.graded / "grades.csv", encoding="utf-8-sig", newline="") as file:
+            self.rows = {row["student"]: row for row in csv.DictReader(file)}
+
+    @property
+    def fenced(self):
+        return grade.FENCES["namespaces"] in self.said
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory):
+    made = School(tmp_path_factory.mktemp("school"))
+    made.grade()
+    return made
+
+
+def exercises(school, student):
+    return {id: school.rows[student][id.partition(".")[2]] for id in school.known[student] if ".p" not in id}
+
+
+@pytest.mark.parametrize("student", ["mixed", "diligent", "idle"])
+def test_an_honest_notebook_gets_what_its_answers_are_worth(school, student):
+    """Solutions are correct, recorded mistakes almost right, starters not attempted."""
+    expected = {id: outcome for id, (outcome, _) in school.known[student].items() if ".p" not in id}
+
+    assert expected == exercises(school, student)
+
+
+@pytest.mark.parametrize("student", HOSTILE)
+def test_what_a_hostile_cell_does_leaves_the_other_answers_as_they_are(school, student):
+    """All exercises of a notebook with a hostile cell are judged, and right."""
+    assert {ex.CORRECT} == set(exercises(school, student).values())
+
+
+@pytest.mark.parametrize("student", FORGED)
+def test_a_forged_verdict_is_not_believed(school, student):
+    """No untouched exercise is correct because the notebook changes what judges, reports or knows the answer."""
+    assert ex.CORRECT not in exercises(school, student).values()
+
+
+def test_a_replaced_judge_is_named(school):
+    """The page of a notebook that replaces the judge says what it replaced."""
+    page = (school.graded / "students" / "judge_replaced.html").read_text(encoding="utf-8")
+
+    assert "course_lib.teach.practice.exercise.judge" in page
+
+
+def test_asking_for_solutions_is_noted(school):
+    """A notebook that reads solutions out of the course gets none, and the remark says so."""
+    assert "reads the solution of 02.1 out of the course" in school.rows["solution read"]["remarks"]
+
+
+@pytest.mark.parametrize("student", list(copies.BROKEN)[:4])
+def test_a_broken_file_is_a_row_that_says_so(school, student):
+    """A file that is no notebook is neither lost nor a crash."""
+    assert "Not graded: the file is" in school.rows[student]["remarks"]
+
+
+def test_remarks_say_what_was_stopped(school):
+    """A cell that ran too long, and one that ended its process, stand in the remarks with their numbers."""
+    assert re.search(r"Code cell \d+ stops: it ran longer than 4 seconds", school.rows["infinite loop"]["remarks"])
+    assert re.search(r"While code cell \d+ ran, the process ended itself", school.rows["os._exit"]["remarks"])
+    assert "does not carry our seal" in school.rows["talks"]["remarks"]
+
+
+def test_nothing_outside_is_touched_where_the_fence_says_so(school):
+    """Behind namespaces no file is changed, no connection comes through; elsewhere the teacher is told before."""
+    if not school.fenced:
+        assert any("a hostile notebook could read and write what you can" in each.lower() for each in school.said)
+        return
+
+    assert "not yours" == (school.folder / "canary" / "exam.txt").read_text()
+    assert school.files == {path: path.read_bytes() for path in school.returned.rglob("*.ipynb")}
+    assert 0 == school.listener.heard
+
+
+@pytest.mark.skipif(os.name == "nt", reason="ps is not there")
+def test_no_process_is_left(school):
+    """What a notebook started in a session of its own has ended with it."""
+    for _ in range(50):
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+        if "987.25" not in running:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the sleeping process is still there")
+
+
+class Links(html.parser.HTMLParser):
+    """The tags and addresses of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.addresses = set(), []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.addresses += [value for name, value in attributes if name in ("href", "src")]
+
+
+def test_pages_are_whole_and_fetch_nothing(school):
+    """Every student has a page; no page has a script, a picture from elsewhere, or a link that leads nowhere."""
+    names = sorted((school.graded / "students").glob("*.html"))
+
+    assert len(school.known) == len(names)
+    for path in [school.graded / "index.html", *names]:
+        page = Links(path.read_text(encoding="utf-8"))
+        assert not page.tags & {"script", "img", "link", "iframe"}
+        for address in page.addresses:
+            file, _, place = address.partition("#")
+            target = path.parent / file
+            assert target.is_file()
+            assert f'id="{place}"' in target.read_text(encoding="utf-8") or not place
+
+
+def test_a_name_is_text_and_no_markup(school):
+    """A student's name is shown as it is written, and makes no file elsewhere."""
+    assert "&lt;b&gt;Zoë &amp; Söhne<" in (school.graded / "index.html").read_text(encoding="utf-8")
+    assert (school.graded / "students" / "b_Zoe_Sohne.html").is_file()
+
+
+def test_a_students_page_holds_no_solution(school):
+    """The page of a student who did nothing can be handed back: no line of a solution is in it."""
+    page = (school.graded / "students" / "idle.html").read_text(encoding="utf-8")
+
+    for exercise in copies.lesson(LESSON).exercises.values():
+        assert exercise.solution.strip() not in html.unescape(page)
+
+
+def test_results_are_never_written_over(school):
+    """Grading again makes another folder beside the first one."""
+    assert school.graded.with_name("graded-2") == grade.new_folder(school.graded)
+
+
+def test_a_second_file_of_a_student_counts_where_it_is_better():
+    """Of two files of one lesson each exercise counts with its better outcome."""
+    ids = ("02.1", "02.2")
+    outcomes = {"one": (ex.CORRECT, ex.ERROR), "two": (ex.ALMOST, ex.ALMOST)}
+    files = [
+        grade.Graded("a", 2, {id: grade.Answer(id, each, name) for id, each in zip(ids, pair, strict=True)})
+        for name, pair in outcomes.items()
+    ]
+    both = grade.together(files)
+
+    assert [ex.CORRECT, ex.ALMOST] == [each.outcome for each in both.answers.values()]
+
+
+def test_a_spreadsheet_takes_no_name_for_a_formula():
+    """A cell that begins like a formula begins with an apostrophe."""
+    assert ["'=1+1", "'@x", "anna"] == [grade.harmless(each) for each in ("=1+1", "@x", "anna")]
+
+
+def test_the_bar_says_how_far_it_is():
+    """Where nobody watches, the bar prints a line at the end; it never divides by nothing."""
+    out = io.StringIO()
+    bar = grade.Bar(2, out)
+    bar.step("a")
+    bar.step("b")
+
+    assert "[##############################] 2 of 2, 0 s left  b\n" == out.getvalue()
+
+
+def test_an_answer_without_its_check_is_judged(tmp_path):
+    """A learner who deleted the line L.check(...) is judged by what the cell defines, known by the cell's id."""
+    copy = copies.honest(LESSON, copies.solved)
+    for cell in copy.cells:
+        if 'L.check("02.3"' in "".join(cell["source"]):
+            cell["source"] = cell["source"].partition("L.check")[0]
+    found = grade.returned.look(copy.write(tmp_path / "in" / "ida_02.ipynb").parent, {LESSON: "02_leaves"})
+    (graded,), _ = grade.grade_all(found.copies, grade.Grader(LIMITS), grade.Bar(1, io.StringIO()), 1)
+
+    assert ex.CORRECT == graded.answers["02.3"].outcome
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no keeper")
+def test_limits_alone_end_what_a_notebook_starts(tmp_path):
+    """Where there are no namespaces, a fork bomb and what it left behind end all the same, and answers count."""
+    cells = [copies.HOSTILE["left behind"].replace("987.25", "986.75"), copies.HOSTILE["fork bomb of sessions"]]
+    copy = copies.with_cell(copies.honest(LESSON, copies.solved), "\n".join(cells))
+    found = grade.returned.look(copy.write(tmp_path / "in" / "leo_02.ipynb").parent, {LESSON: "02_leaves"})
+    grader = grade.Grader(LIMITS, fence="limits")
+    (graded,), _ = grade.grade_all(found.copies, grader, grade.Bar(1, io.StringIO()), 1)
+
+    assert graded.count(ex.CORRECT) == len(graded.answers) - sum(".p" in id for id in graded.answers)
+    assert "986.75" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+def test_a_folder_that_is_not_there_is_a_sentence(tmp_path, capsys):
+    """A wrong folder is a sentence that says what is wanted, and exit status 1."""
+    assert 1 == command.main(["grade", str(tmp_path / "nowhere")])
+    assert "Name the folder with what was returned" in capsys.readouterr().out
+
+
+def test_file_names_are_plain_and_each_is_used_once():
+    """Two students whose names look alike in plain letters get two pages."""
+    names = pages.file_names(["Zoë", "zoe", "../.."])
+
+    assert {"Zoë": "Zoe.html", "zoe": "zoe_2.html", "../..": "student.html"} == names

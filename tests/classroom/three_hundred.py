@@ -98,6 +98,9 @@ def main():
     options.add_argument("--copies", type=int, default=300)
     options.add_argument("--keep", type=Path, help="a new folder for the copies and the pages")
     options = options.parse_args()
+    if grade.Grader().fence != "namespaces":
+        print("Some of these notebooks kill and delete all they can reach, and this system gives no fence: not run.")
+        return 1
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch) / "class"
         listener = Listener()

@@ -351,6 +351,7 @@ def grade_copy(grader, copy, file):
         if record["kind"] == "verdict" and record["id"] in graded.answers:
             merge(graded.answers[record["id"]], answer_of(record, cells))
     complete(graded, cells)
+    graded.notes += [answer.text for answer in graded.answers.values() if answer.outcome == NOT_JUDGED][:1]
     if grader.stopping.is_set():
         graded.notes.append("The grading was stopped while this notebook ran.")
     return graded
@@ -358,7 +359,11 @@ def grade_copy(grader, copy, file):
 
 def notes_on(ran):
     """What a teacher should know about a run, in sentences."""
-    said = [f"The notebook {record['text']}." for record in ran.records if record["kind"] == "note"]
+    asked = collections.defaultdict(list)
+    for record in ran.records:
+        if record["kind"] == "note":
+            asked[record["what"]].append(record["id"])
+    said = [f"The notebook {what} {', '.join(ids)}." for what, ids in asked.items()]
     stopped = [record for record in ran.records if record["kind"] == "error"]
     said += [f"Code cell {record['cell'] + 1} stops: {record['text'].splitlines()[0]}" for record in stopped[:3]]
     if stopped[3:]:

@@ -139,7 +139,7 @@ section::before { content: ""; position: absolute; left: 0; top: 0; bottom: 0; w
 h1 { font-size: min(4.6vw, 8vh); line-height: 1.18; margin: 0 0 4vh; font-weight: 700; text-wrap: balance }
 .hook { font-size: min(2.0vw, 3.3vh); line-height: 1.5; color: #333333; margin: 0; max-width: 74vw }
 code { font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; background: #F0F0F0;
-       padding: 0 0.2em; border-radius: 0.2em }
+       padding: 0 0.2em; border-radius: 0.2em; white-space: nowrap }
 @page { size: 13.33in 7.5in; margin: 0 }
 @media print { section { height: 7.5in; break-after: page; border: 0 } }
 """

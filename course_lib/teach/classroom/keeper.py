@@ -186,6 +186,8 @@ def be_first_process(spec, command):
 def be_command(spec, command):
     """Become the command, within its limits, with nothing open but stdin and stdout."""
     os.setsid()
+    if LINUX:
+        call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # whoever kills the keeper ends with it
     if spec["fence"] == "namespaces":
         give_up_rights(spec)
     else:

@@ -4,14 +4,18 @@ They have no script, and fetch nothing.
 """
 
 import collections
+import functools
 import html
 import re
 import unicodedata
+from pathlib import Path
 
 from course_lib.teach.practice import card
 from course_lib.teach.practice import exercise as ex
+from course_lib.teach.practice.home import lessons_in
 from course_lib.teach.practice.lesson import lesson
 
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 NOT_JUDGED = "not judged"
 SIGNS = {**card.SIGNS, NOT_JUDGED: ("⊘", "#7A0060")}
 ORDER = (ex.CORRECT, ex.ALMOST, ex.NOT_YET, ex.ERROR, NOT_JUDGED, ex.NOT_ATTEMPTED)
@@ -79,9 +83,17 @@ def text(words):
     return html.escape(plain)
 
 
+@functools.cache
+def lesson_names():
+    """{number: name} of the lessons."""
+    return {number: title.partition(":")[0] for number, _, title, _ in lessons_in(NOTEBOOKS)}
+
+
 def title_of(number):
     """What the pages call a lesson."""
-    return "a file that is no lesson we know" if number is None else f"Lesson {number:02d}"
+    if number is None:
+        return "A file that is no lesson we know"
+    return f"Lesson {number:02d}: {text(lesson_names().get(number, ''))}"
 
 
 # ------------------------------------------------------------------------------------------------ one student
@@ -110,7 +122,7 @@ def key():
 def lesson_part(graded):
     """One lesson on a student's page: remarks, exercises, predictions."""
     known = {} if graded.lesson is None else lesson(graded.lesson).exercises
-    right = f" · {graded.count(ex.CORRECT)} of {exercises_in(graded)} correct" if graded.answers else ""
+    right = f" · {graded.count(ex.CORRECT)} of {exercises_in(graded)} correct" if graded.answers and not graded.problem else ""
     yield f'<h2 id="lesson-{graded.lesson}">{title_of(graded.lesson)}{right}</h2>'
     yield f'<p class="small name">{text(", ".join(graded.files))}</p>'
     if graded.problem:
@@ -146,7 +158,7 @@ def answer_card(answer, exercise):
         parts.append(f'<div class="small">judged {answer.asked} times; the best counts</div>')
     if answer.printed:
         parts.append(card.folded("what the code printed", card.block(printable(answer.printed))))
-    if answer.source and answer.outcome != ex.NOT_ATTEMPTED:
+    if answer.source and answer.said is None and answer.outcome != ex.NOT_ATTEMPTED:
         parts.append(card.folded("the cell", card.source(printable(answer.source[:6000]))))
     return card.paper(colour, *parts)
 
@@ -166,13 +178,16 @@ def index_page(students, names, found, fence):
         "<h1>What came back</h1>",
         f'<p class="small">{len(students)} students, {sum(len(each.files) for each in all_graded)} notebooks. '
         f'The same as a table for a spreadsheet: <a href="grades.csv">grades.csv</a>. {text(fence)}</p>',
-        '<h2>Students</h2><p class="small">Exercises that are correct, of those the lesson has. '
+        '<p><a href="#students">Students</a> · <a href="#exercises">Exercises</a>',
+        f' · <a href="#left-out">Left out ({len(found.others)})</a></p>' if found.others else "</p>",
+        '<h2 id="students">Students</h2><p class="small">Exercises that are correct, of those the lesson has. '
         "! means that something happened which the student's page tells.</p>",
         students_table(students, names, numbers),
-        "<h2>Exercises</h2>", key_of_bars(), exercises_table(all_graded, numbers),
+        '<h2 id="exercises">Exercises</h2>', key_of_bars(), exercises_table(all_graded, numbers),
     ]  # fmt: skip
     if found.others:
-        parts.append(f"<h2>Left out</h2><p class='small'>{len(found.others)} files were not graded.</p><ul>")
+        count = f'<p class="small">Files that were not graded: {len(found.others)}</p>'
+        parts.append(f'<h2 id="left-out">Left out</h2>{count}<ul>')
         parts += [f'<li class="name">{text(name)}: {text(why)}</li>' for name, why in found.others[:500]]
         parts.append("</ul>")
     return page("What came back", *parts)
@@ -226,7 +241,7 @@ def exercise_row(exercise, answers):
     named = collections.Counter(answer.mistake for answer in answers if answer.outcome == ex.ALMOST and answer.mistake)
     said = {answer.mistake: answer.text for answer in answers if answer.mistake}
     mistakes = "".join(
-        f"<details><summary>{count} × {text(mistake)}</summary>{card.prose(printable(said[mistake]))}</details>"
+        card.folded(f"{count} × {mistake.removeprefix('guard: ')}", card.prose(printable(said[mistake])))
         for mistake, count in named.most_common(3)
     )
     words = ", ".join(f"{counts[each]} {each}" for each in ORDER if counts[each])

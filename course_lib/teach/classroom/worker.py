@@ -142,7 +142,7 @@ class Private:
         value = record.__dict__[self.name]
         if sys._getframe(1).f_code.co_filename.startswith((OURS, sys.base_prefix)):
             return value
-        self.note(f"reads the solution of {record.__dict__['id']} out of the course")
+        self.note("reads the course's solution of", record.__dict__["id"])
         return type(value)()
 
     def __set__(self, record, value):
@@ -177,7 +177,7 @@ class Graded(lessons.Lesson):
 
     def solution(self, id=lessons.NOTHING):
         """Shows nothing while grading; the page says that the notebook asks for it."""
-        self._run.note(f"asks for L.solution({ex.short(id)})")
+        self._run.note("asks L.solution for", ex.short(id).strip("'"))
 
     def build(self, lesson=None):
         """Nothing while grading: the learner's own engine stays with the learner."""
@@ -219,11 +219,11 @@ class Run:
         """What `lesson(7)` is inside: the ordinary lesson, which reports."""
         return Graded(int(number), lessons.lesson(number).exercises.values(), torch, self)
 
-    def note(self, text):
-        """Something that a teacher wants to know; said once."""
-        if text not in self.notes and len(self.notes) < 20:
-            self.notes.add(text)
-            self.report(kind="note", text=text[:LONGEST])
+    def note(self, what, id):
+        """Something that a teacher wants to know of an exercise; said once."""
+        if (what, id) not in self.notes and len(self.notes) < 50:
+            self.notes.add((what, id))
+            self.report(kind="note", what=what, id=id[:20])
 
     def judge(self, exercise, answer, torch=None):
         """The verdict of the record's check, reported; none when the notebook has changed what judges."""
@@ -295,7 +295,7 @@ def in_words(error, seconds):
 
 def refusal(exercise, changed):
     """The result that a notebook gets which has changed what would judge it."""
-    text = f"the notebook changes `{changed}`, which judges or is judged with; so this answer was not judged."
+    text = f"the notebook changes `{changed}`, with which answers are judged. So this one was not."
     return ex.Result(exercise.id, "not judged", text)
 
 

@@ -122,7 +122,8 @@ def key():
 def lesson_part(graded):
     """One lesson on a student's page: remarks, exercises, predictions."""
     known = {} if graded.lesson is None else lesson(graded.lesson).exercises
-    right = f" · {graded.count(ex.CORRECT)} of {exercises_in(graded)} correct" if graded.answers and not graded.problem else ""
+    right = f" · {graded.count(ex.CORRECT)} of {exercises_in(graded)} correct"
+    right = right if graded.answers and not graded.problem else ""
     yield f'<h2 id="lesson-{graded.lesson}">{title_of(graded.lesson)}{right}</h2>'
     yield f'<p class="small name">{text(", ".join(graded.files))}</p>'
     if graded.problem:

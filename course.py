@@ -1405,11 +1405,19 @@ def pytest_command(environment, arguments):
     return command + list(arguments) + ([] if chosen else ["tests", "notebooks"])
 
 
-def run(command):
-    """Run a command in the course's folder, its output the reader's. Return its exit status."""
+def run(command, patient=False):
+    """Run a command in the course's folder, its output the reader's. Return its exit status.
+
+    A patient run leaves Ctrl-C to the command, which has something to write before it ends.
+    """
     environ = dict(os.environ)
     environ.setdefault("PYTHONUTF8", "1")  # files and outputs hold more than Windows' own code pages do
-    return subprocess.call(command, cwd=str(ROOT), env=environ, stdin=subprocess.DEVNULL)
+    if not patient:
+        return subprocess.call(command, cwd=str(ROOT), env=environ, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=str(ROOT), env=environ, stdin=subprocess.DEVNULL)
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            return process.wait()
 
 
 def command_test(options):
@@ -1464,7 +1472,7 @@ def command_grade(options):
     words = [os.path.abspath(options.folder), "--seconds", str(options.seconds)]
     words += ["--to", os.path.abspath(options.to)] if options.to else []
     words += ["--at-once", str(options.at_once)] if options.at_once else []
-    return run([str(environment.python), "-m", "course_lib.teach.classroom", "grade"] + words)
+    return run([str(environment.python), "-m", "course_lib.teach.classroom", "grade"] + words, patient=True)
 
 
 def command_doctor(options):

@@ -23,11 +23,12 @@ LESSON = 2
 HOSTILE = {name: copies.HOSTILE[name] for name in ("infinite loop", "fork bomb", "os._exit", "closes everything")}
 for kind, names in {
     "reaches out": ("deletes", "writes", "network", "reads the key", "left behind"),
-    "talks": ("huge output", "prints verdicts", "writes verdicts", "magics and shell"),
+    "talks": ("huge output", "magics and shell"),
 }.items():
     HOSTILE[kind] = "\n".join(copies.HOSTILE[each] for each in names)
-FORGED = ("judge replaced", "code replaced", "check replaced", "engine replaced", "report called", "solution read")
-LIMITS = grade.Limits(seconds=40, cell=4, quiet=6)
+FORGED = ("prints verdicts", "writes verdicts", "judge replaced", "code replaced", "check replaced",
+          "engine replaced", "report called", "solution read")  # fmt: skip
+LIMITS = grade.Limits(seconds=90, cell=8, quiet=10)
 
 
 class School:
@@ -46,7 +47,7 @@ class School:
         self.add("<b>Zoë & Söhne", copies.honest(LESSON, copies.solved))
         places = {"canary": folder / "canary", "returned": self.returned, "key": folder / "key.py"}
         for name in (*HOSTILE, *FORGED):
-            cell = {**HOSTILE, **copies.FORGERIES}[name]
+            cell = {**copies.HOSTILE, **copies.FORGERIES, **HOSTILE}[name]
             source = copies.filled(cell, **places, port=self.listener.port, id="02.1")
             choose = copies.solved if name in HOSTILE else copies.untouched
             self.add(name, copies.with_cell(copies.honest(LESSON, choose), source))
@@ -119,9 +120,9 @@ def test_a_broken_file_is_a_row_that_says_so(school, student):
 
 def test_remarks_say_what_was_stopped(school):
     """A cell that ran too long, and one that ended its process, stand in the remarks with their numbers."""
-    assert re.search(r"Code cell \d+ stops: it ran longer than 4 seconds", school.rows["infinite loop"]["remarks"])
+    assert re.search(r"Code cell \d+ stops: it ran longer than 8 seconds", school.rows["infinite loop"]["remarks"])
     assert re.search(r"While code cell \d+ ran, the process ended itself", school.rows["os._exit"]["remarks"])
-    assert "does not carry our seal" in school.rows["talks"]["remarks"]
+    assert "does not carry our seal" in school.rows["writes verdicts"]["remarks"]
 
 
 def test_nothing_outside_is_touched_where_the_fence_says_so(school):

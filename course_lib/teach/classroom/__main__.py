@@ -25,6 +25,9 @@ def parser():
 def main(arguments=None):
     """Run a command; its exit status."""
     options = parser().parse_args(arguments)
+    if not grade.lesson_files():
+        print("There are no lessons beside course_lib. Run this in a clone of the course.")
+        return 1
     if options.command == "handout":
         return handout.handout(options.lessons, options.to)
     limits = grade.Limits(seconds=options.seconds, memory=options.memory)

@@ -269,7 +269,7 @@ def listen(stream, arrived):
 
 def believed(line, key, number):
     """The record in a line, if its seal fits; else None."""
-    mark, _, text = line.partition(b" ")
+    mark, _, text = line.rstrip(b"\r").partition(b" ")  # Windows ends lines in two characters
     with contextlib.suppress(ValueError):
         if secrets.compare_digest(mark.decode("ascii"), worker.seal(key, number, text.decode("ascii"))):
             return json.loads(text)

@@ -5,7 +5,7 @@ L ?=
 NN ?=
 ARGS ?=
 
-.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site doctor setup
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site lite doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -59,3 +59,7 @@ setup:
 # The course as a site to read: build/site/index.html
 site:
 	@"$(PYTHON)" course.py site $(ARGS)
+
+# The course for the browser: build/lite. A school's own Pyodide: make lite ARGS="--pyodide FOLDER"
+lite:
+	@"$(PYTHON)" course.py lite $(ARGS)

@@ -1380,7 +1380,7 @@ def announce(copies, news):
 
 
 def command_setup(options):
-    extras = ["dev"] + [extra for extra in ("torch", "browser", "docs") if getattr(options, extra)]
+    extras = ["dev"] + [extra for extra in ("torch", "browser", "docs", "lite") if getattr(options, extra)]
     if options.torch:
         say("Real PyTorch is large: on Linux pip may choose a build of several gigabytes (with CUDA).")
     environment = ensure_environment(extras)
@@ -1418,7 +1418,7 @@ def command_test(options):
 
 
 def command_test_browser(options):
-    environment = ensure_environment(["dev", "browser", "docs"])
+    environment = ensure_environment(["dev", "browser", "docs", "lite"])
     return run([str(environment.python), "-m", "pytest", "tests/browser"] + options.arguments)
 
 
@@ -1451,6 +1451,11 @@ def command_notebooks(options):
 def command_site(options):
     environment = ensure_environment(["dev", "docs"])
     return run([str(environment.python), "tools/site.py"] + options.arguments)
+
+
+def command_lite(options):
+    environment = ensure_environment(["dev", "lite"])
+    return run([str(environment.python), "tools/lite.py"] + options.arguments)
 
 
 def command_doctor(options):
@@ -1534,12 +1539,14 @@ def parser():
     browsing = add("test-browser", command_test_browser, "drive the course in headless Chromium")
     building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from notebooks/src")
     publishing = add("site", command_site, "the course as a site to read, in build/site")
+    in_browsers = add("lite", command_lite, "the course for the browser, in build/lite (--pyodide FOLDER: with Pyodide)")
     setting_up = add("setup", command_setup, "make .venv and your copies, without opening anything")
     setting_up.add_argument("--torch", action="store_true", help="with real PyTorch, to compare with")
     setting_up.add_argument("--browser", action="store_true", help="with what test-browser needs")
     setting_up.add_argument("--docs", action="store_true", help="with what building the site needs")
+    setting_up.add_argument("--lite", action="store_true", help="with what building the course for the browser needs")
     add("help", command_help, "print this")
-    for command in (testing, browsing, building, publishing):
+    for command in (testing, browsing, building, publishing, in_browsers):
         command.set_defaults(arguments=[], takes_more=True)
     return top
 

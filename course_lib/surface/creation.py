@@ -64,7 +64,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
-        array = with_known_type(np.array(data))
+        array = with_known_type(dtypes.widened(np.array(data)))
     else:
         array = array_from_python(data, dtype)
     return finish(array, dtype, requires_grad, device)

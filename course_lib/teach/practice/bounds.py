@@ -29,6 +29,7 @@ COURSE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 # Where Python's and its packages' files lie. In a browser the prefix is "/", and the learner's files are below it, too.
 PYTHON = ("/lib/python",) if sys.prefix == "/" else (sys.prefix, sys.base_prefix)
 PRINTED = 2000  # characters of a learner's output that are kept
+SHALLOW = 300  # levels of recursion in a browser: some 350 calls through C fill its stack, and that ends the kernel
 SEED = 20240607  # every check starts from the same random numbers, so that it prints the same text
 
 
@@ -351,6 +352,8 @@ def protected_state(engines):
     limit = sys.getrecursionlimit()
     saved = [(kind, kind.save(engine), engine) for engine in engines for kind in (kind_of(engine),)]
     random.seed(SEED)
+    if sys.platform == "emscripten":
+        sys.setrecursionlimit(min(limit, SHALLOW))
     with warnings.catch_warnings(), protected_numpy():
         warnings.filterwarnings("ignore", message=".*")  # no answer writes it so: the guard sees one that adds its own
         for kind, _, engine in saved:

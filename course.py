@@ -1539,14 +1539,14 @@ def parser():
     browsing = add("test-browser", command_test_browser, "drive the course in headless Chromium")
     building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from notebooks/src")
     publishing = add("site", command_site, "the course as a site to read, in build/site")
-    in_browsers = add("lite", command_lite, "the course for the browser, in build/lite (--pyodide FOLDER: with Pyodide)")
+    in_browser = add("lite", command_lite, "the course for the browser, in build/lite (--pyodide FOLDER: all of it)")
     setting_up = add("setup", command_setup, "make .venv and your copies, without opening anything")
     setting_up.add_argument("--torch", action="store_true", help="with real PyTorch, to compare with")
     setting_up.add_argument("--browser", action="store_true", help="with what test-browser needs")
     setting_up.add_argument("--docs", action="store_true", help="with what building the site needs")
     setting_up.add_argument("--lite", action="store_true", help="with what building the course for the browser needs")
     add("help", command_help, "print this")
-    for command in (testing, browsing, building, publishing, in_browsers):
+    for command in (testing, browsing, building, publishing, in_browser):
         command.set_defaults(arguments=[], takes_more=True)
     return top
 

@@ -17,12 +17,12 @@ import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import course_lib
 import nbformat
 import pytest
 from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
 from lab import ARTIFACTS, ROOT
 
+import course_lib
 from course_lib.teach.pictures import draw, in_browser
 
 GIVEN = os.environ.get("COURSE_PYODIDE", "")

@@ -30,7 +30,8 @@ FILE = f"<{NAME}>"  # as tracebacks call it
 COMMAND = "python3 course.py my-engine"
 IN_A_BROWSER = sys.platform == "emscripten"  # no terminal
 CELL = "from course_lib.teach.building.stages import write; write"
-LOOK_SECONDS, DRAW_SECONDS = 3.5, 4.0  # for all that one `L.build` asks of an engine; for its picture
+LOOK_SECONDS = 3.5 * bounds.SLOWER  # for all that one `L.build` asks of an engine
+DRAW_SECONDS = bounds.SECONDS  # for its picture
 MISSING = f"there is no {NAME} beside this notebook. One of these commands writes it, " + (
     "in a cell:" if IN_A_BROWSER else "in a terminal in the course's folder:"
 )

@@ -22,7 +22,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-SECONDS = 4.0  # a check takes milliseconds; more than this is a loop without an end
+SLOWER = 3 if sys.platform == "emscripten" else 1  # how many times as long Python takes in a browser
+SECONDS = 4.0 * SLOWER  # a check takes milliseconds; more than this is a loop without an end
 AGAIN = 0.02  # seconds from one ring of the alarm to the next
 PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
 COURSE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib

@@ -148,7 +148,7 @@ def from_numpy(array):
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
-    result = new_tensor(with_known_type(array))
+    result = new_tensor(with_known_type(dtypes.widened(array)))
     if not array.flags.writeable:
         messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)
     if state.inference:

@@ -1,4 +1,4 @@
-"""On a machine of 32 bits, such as Python in a browser, NumPy's own integers have 32 bits; ours have 64 all the same."""
+"""On a machine of 32 bits (Python in a browser is one) NumPy chooses int32 for its integers; ours have 64 bits there."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""On a machine of 32 bits (Python in a browser is one) NumPy chooses int32 for its integers; ours have 64 bits there."""
+"""In a browser, a machine of 32 bits, NumPy's own integers have 32 bits; our tensors have 64 all the same."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,8 @@ ARGS ?=
 LESSONS ?=
 FOLDER ?=
 
-.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site handout grade doctor setup
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site lite handout grade \
+  doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -68,3 +69,7 @@ handout:
 
 grade:
 	@"$(PYTHON)" course.py grade $(if $(FOLDER),"$(FOLDER)") $(ARGS)
+
+# The course for the browser: build/lite. A school's own Pyodide: make lite ARGS="--pyodide FOLDER"
+lite:
+	@"$(PYTHON)" course.py lite $(ARGS)

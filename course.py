@@ -1380,7 +1380,7 @@ def announce(copies, news):
 
 
 def command_setup(options):
-    extras = ["dev"] + [extra for extra in ("torch", "browser", "docs") if getattr(options, extra)]
+    extras = ["dev"] + [extra for extra in ("torch", "browser", "docs", "lite") if getattr(options, extra)]
     if options.torch:
         say("Real PyTorch is large: on Linux pip may choose a build of several gigabytes (with CUDA).")
     environment = ensure_environment(extras)
@@ -1426,7 +1426,7 @@ def command_test(options):
 
 
 def command_test_browser(options):
-    environment = ensure_environment(["dev", "browser", "docs"])
+    environment = ensure_environment(["dev", "browser", "docs", "lite"])
     return run([str(environment.python), "-m", "pytest", "tests/browser"] + options.arguments)
 
 
@@ -1473,6 +1473,11 @@ def command_grade(options):
     words += ["--to", os.path.abspath(options.to)] if options.to else []
     words += ["--at-once", str(options.at_once)] if options.at_once else []
     return run([str(environment.python), "-m", "course_lib.teach.classroom", "grade"] + words, patient=True)
+
+
+def command_lite(options):
+    environment = ensure_environment(["dev", "lite"])
+    return run([str(environment.python), "tools/lite.py"] + options.arguments)
 
 
 def command_doctor(options):
@@ -1565,12 +1570,14 @@ def parser():
     grading.add_argument("--to", metavar="FOLDER", help="a new folder for the results (default: FOLDER-graded)")
     grading.add_argument("--seconds", type=int, default=120, help="that one notebook may take (default: 120)")
     grading.add_argument("--at-once", type=int, metavar="N", help="notebooks at a time (default: one a processor)")
+    in_browser = add("lite", command_lite, "the course for the browser, in build/lite (--pyodide FOLDER: all of it)")
     setting_up = add("setup", command_setup, "make .venv and your copies, without opening anything")
     setting_up.add_argument("--torch", action="store_true", help="with real PyTorch, to compare with")
     setting_up.add_argument("--browser", action="store_true", help="with what test-browser needs")
     setting_up.add_argument("--docs", action="store_true", help="with what building the site needs")
+    setting_up.add_argument("--lite", action="store_true", help="with what building the course for the browser needs")
     add("help", command_help, "print this")
-    for command in (testing, browsing, building, publishing):
+    for command in (testing, browsing, building, publishing, in_browser):
         command.set_defaults(arguments=[], takes_more=True)
     return top
 

@@ -1,6 +1,6 @@
 """The course as a site to read: `make site` writes it into build/site, with nothing fetched from elsewhere.
 
-    python tools/site.py [--out FOLDER]
+    python tools/site.py [--out FOLDER] [--lite]
 
 The pages are the committed notebooks with their outputs, and pages made here: the front page (docs/site/index.md), an
 index of errors from `explain`'s rows, each with a message that a program has just raised, the instruments' docstrings,
@@ -58,8 +58,11 @@ def sample():
     return f"```python\n{wrong.strip()}\n```\n\n```{{raw}} html\n{shown.html}\n```"
 
 
-def front_page():
-    """docs/site/index.md with its tables filled in."""
+LITE = ' Or install nothing, and <a href="lite/index.html">run the lessons in your browser</a>.'
+
+
+def front_page(lite=False):
+    """docs/site/index.md with its tables filled in; with a link to the course for the browser, if that lies below."""
     text = (PAGES / "index.md").read_text(encoding="utf-8")
     rows = [f"| [{n} {title}](notebooks/{file}.ipynb) | {about} | {m} |" for n, title, about, m, file in lessons()]
     hours = round(sum(m for *_, m, _ in lessons()) / 60)
@@ -73,6 +76,7 @@ def front_page():
         "HOURS": str(round(sum(m for *_, m, _ in lessons()[:6]) / 60)),
         "ENGINE_LINES": f"{lines:,}",
         "CARD": sample(),
+        "LITE": LITE if lite else "",
     }
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
@@ -197,7 +201,7 @@ def without_links_out(text, known):
     return re.sub(r"\[([^\]\[]+)\]\(([^)\s]+)\)", kept, text)
 
 
-def gather(folder):
+def gather(folder, lite):
     """All pages in one folder, ready for Sphinx."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "_static").mkdir(parents=True)
@@ -218,17 +222,17 @@ def gather(folder):
         (folder / "notebooks" / f"{file}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     for name in ("questions", "puzzles"):
         shutil.copy(ROOT / "docs" / f"{name}.md", folder / "docs")
-    (folder / "index.md").write_text(front_page(), encoding="utf-8")
+    (folder / "index.md").write_text(front_page(lite), encoding="utf-8")
     (folder / "errors.md").write_text(error_index(), encoding="utf-8")
     (folder / "at_work.md").write_text(without_links_out(at_work(), known), encoding="utf-8")
     (folder / "api.md").write_text(api(), encoding="utf-8")
     engine_pages(folder / "engine")
 
 
-def build(out):
+def build(out, lite=False):
     """Write the site; returns Sphinx's exit status. Warnings are errors: a broken link is one."""
     source = ROOT / "build" / "site-source"
-    gather(source)
+    gather(source, lite)
     call = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     status = subprocess.run([*call, str(source), str(out)]).returncode
     for page in out.rglob("*.html"):
@@ -243,8 +247,9 @@ def main(arguments=None):
     """Build the site."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where to (build/site)")
+    parser.add_argument("--lite", action="store_true", help="link to what `make lite` builds, put below as lite/")
     options = parser.parse_args(arguments)
-    status = build(options.out)
+    status = build(options.out, options.lite)
     if not status:
         print(f"The site: {options.out / 'index.html'}")
     return status

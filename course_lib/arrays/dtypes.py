@@ -45,6 +45,15 @@ F32, F64, I64, BOOL = float32.numpy, float64.numpy, int64.numpy, bool_.numpy
 KIND = {BOOL: 0, I64: 1, F32: 2, F64: 2}  # bool < integer < floating: the kinds that promotion climbs
 
 
+# Python in a browser is a program of 32 bits: NumPy's own integers (places, counts, a sum of bools) have 32 there.
+NARROW = np.dtype(np.intp) != I64
+
+
+def widened(array):
+    """The array, or a copy in int64 if NumPy chose 32 bits for its integers and PyTorch would have chosen 64."""
+    return array.astype(I64) if NARROW and array.dtype == np.int32 else array
+
+
 def of_array(array):
     """The dtype of a NumPy array or scalar; TypeError for an element type this engine does not have."""
     found = FROM_NUMPY.get(array.dtype)

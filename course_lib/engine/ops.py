@@ -28,6 +28,7 @@ first and then gives self the new history.
 import keyword
 import re
 
+from course_lib.arrays import dtypes
 from course_lib.engine import arguments, grad_mode
 from course_lib.engine.saved import pack_slots
 
@@ -349,6 +350,8 @@ def write_operation(row):
                      f"        result.array = kernels.in_order_of({row.operands[0]}_array, result.array)"]
         else:
             text.append(f"    result.array = {forward}")
+        if dtypes.NARROW:
+            text.append("    result.array = dtypes.widened(result.array)")
         text.append("    result.node = result.version = result.meta = None")
     returned, several = ", ".join(results), len(results) > 1 and f"({', '.join(results)})"
     text += ["    recording = state.recording", "    if recording <= 0:",

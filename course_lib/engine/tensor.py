@@ -128,6 +128,14 @@ def new_tensor(array, cls=Tensor):
     return result
 
 
+if dtypes.NARROW:
+    just_new = new_tensor
+
+    def new_tensor(array, cls=Tensor):
+        """A tensor without history and without a counter of its own yet, of integers with 64 bits."""
+        return just_new(dtypes.widened(array), cls)
+
+
 def meta_of(tensor):
     """The tensor's AutogradMeta, made when it is first needed."""
     if tensor.meta is None:

@@ -64,7 +64,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
         warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="torch.tensor"), stacklevel=2)
         array = np.array(data.array)
     elif isinstance(data, np.ndarray | np.generic):
-        array = with_known_type(np.array(data))
+        array = with_known_type(dtypes.widened(np.array(data)))
     else:
         array = array_from_python(data, dtype)
     return finish(array, dtype, requires_grad, device)
@@ -148,7 +148,7 @@ def from_numpy(array):
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
-    result = new_tensor(with_known_type(array))
+    result = new_tensor(with_known_type(dtypes.widened(array)))
     if not array.flags.writeable:
         messages.warn_once(READ_ONLY_ARRAY, stacklevel=2)
     if state.inference:

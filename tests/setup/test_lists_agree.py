@@ -61,13 +61,13 @@ def pinned():
 
 
 def test_constraints_hold_every_package_at_a_version_that_pyproject_allows():
-    """Each package of base, dev, browser and docs is in constraints.txt, at versions within pyproject's bounds."""
+    """Each package of base, dev, browser, docs and lite is in constraints.txt, within pyproject's bounds."""
     versions = {}
     for each in pinned():
         (pin,) = each.specifier
         assert "==" == pin.operator, each
         versions.setdefault(canonicalize_name(each.name), []).append(pin.version)
-    for requirement in declared("", "dev", "browser", "docs"):
+    for requirement in declared("", "dev", "browser", "docs", "lite"):
         found = versions.get(canonicalize_name(requirement.name), [])
         assert found, f"{requirement.name} is missing: write constraints.txt anew (CONTRIBUTING.md)"
         assert all(requirement.specifier.contains(version) for version in found), requirement
@@ -81,7 +81,7 @@ def test_constraints_leave_torch_to_each_machine():
 def test_torch_is_never_needed_to_open_the_course():
     """torch is an extra of its own, at one exact version, and in no other list."""
     assert ["torch==2.13.0"] == course.declared()["torch"]
-    assert "torch" not in {each.name for each in declared("", "dev", "browser", "docs")}
+    assert "torch" not in {each.name for each in declared("", "dev", "browser", "docs", "lite")}
 
 
 def readme():

@@ -321,3 +321,29 @@ def test_modules_are_fresh():
 
     assert isinstance(first, types.ModuleType)
     assert second.recording
+
+
+def test_in_a_browser_a_cell_writes_the_engine(tmp_path, monkeypatch, capsys):
+    """There is no terminal: `write` does what `course.py my-engine` does, and keeps what was there."""
+    monkeypatch.chdir(tmp_path)
+    stages.write()
+    stages.write(3)
+    (tmp_path / judge.NAME).write_text("mine", encoding="utf-8")
+    stages.write(5)
+
+    assert (tmp_path / judge.NAME).read_text(encoding="utf-8") == stages.stage(5)
+    assert (tmp_path / "my_engine.kept-1.py").read_text(encoding="utf-8") == "mine"
+    assert capsys.readouterr().out.splitlines() == [
+        "my_engine.py is now the beginning of your engine.",
+        "my_engine.py is now the engine as it is after lesson 03.",
+        "my_engine.py is now the engine as it is after lesson 05. What you had is my_engine.kept-1.py.",
+    ]
+
+
+def test_in_a_browser_the_commands_are_lines_for_a_cell(monkeypatch):
+    """What is said to somebody without a my_engine.py can be typed where they are."""
+    monkeypatch.setattr(judge, "IN_A_BROWSER", True)
+    for line in judge.how_to_begin(5):
+        compile(line.strip(), "a cell", "exec")
+
+    assert "write(4)" in judge.how_to_begin(5)[1]

@@ -119,6 +119,38 @@ def test_the_main_thread_can_do_without_signals(monkeypatch):
     assert "was stopped" in judged_loop(LOOPS["plain"]).text
 
 
+if hasattr(sys, "monitoring"):  # from Python 3.12 on; the Python that runs in browsers is newer
+
+    @pytest.mark.parametrize("body", [body for name, body in LOOPS.items() if name != "sleep"])
+    def test_an_endless_loop_in_a_browser_is_stopped(body, monkeypatch):
+        """Without signals and without threads Python asks for the time at each call and each turn of a loop."""
+        monkeypatch.setattr(bounds, "choose_stopwatch", lambda: bounds.Turnstile)
+        monkeypatch.delattr(threading.Thread, "start")
+        result = judged_loop(body)
+
+        assert result.text == "it was still running after 0.2 seconds and was stopped."
+        assert [sys.monitoring.get_tool(tool) for tool in range(6)].count(None) == 6
+
+
+def test_the_stopwatch_fits_the_machine(monkeypatch):
+    """A timer signal where there is one; in a browser Python's own turns; anywhere else a second thread."""
+    chosen = []
+    for works, system in ((True, "emscripten"), (False, "emscripten"), (False, "win32")):
+        monkeypatch.setattr(bounds.AlarmClock, "works_here", staticmethod(lambda works=works: works))
+        monkeypatch.setattr(sys, "platform", system)
+        chosen.append(bounds.choose_stopwatch())
+
+    assert chosen == [bounds.AlarmClock, bounds.Turnstile, bounds.Watchdog]
+
+
+def test_recursion_ends_early_in_a_browser(monkeypatch):
+    """There 350 calls through C fill the stack, and that would end the kernel instead of the check."""
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    monkeypatch.setattr(bounds, "SHALLOW", sys.getrecursionlimit() - 200)
+
+    assert bounds.run(sys.getrecursionlimit).value == bounds.SHALLOW
+
+
 @ALARM
 def test_the_alarm_clock_gives_everything_back():
     """Afterwards the handler, the timer of somebody else and the trace function are what they were."""

@@ -95,3 +95,11 @@ def test_a_worker_alone_ends():
         worker.kill()
         worker.wait()
         worker.stdout.close()
+
+
+def test_a_browser_says_that_it_starts_none(monkeypatch):
+    """There the cell says what it would need, and nothing hangs."""
+    monkeypatch.setattr(module.sys, "platform", "emscripten")
+
+    with pytest.raises(RuntimeError, match="a browser starts no processes"):
+        processes(talk, None)

@@ -19,7 +19,7 @@ from course_lib.teach.practice import exercise as ex
 
 NAME, FILE = "my_tests.py", "<my_tests.py>"
 IDENT = "13.t"
-SECONDS, EACH = 4.0, 0.5  # for everything; for one test
+SECONDS, EACH = bounds.SECONDS, 0.5 * bounds.SLOWER  # for everything; for one test
 MISSING = (
     f"there is no {NAME} beside this notebook. Make it: in JupyterLab, File > New > Python File. Each test is a "
     "function that is given an engine, such as:"

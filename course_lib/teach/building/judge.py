@@ -28,9 +28,12 @@ from course_lib.teach.practice import exercise as ex
 NAME = stages.NAME
 FILE = f"<{NAME}>"  # as tracebacks call it
 COMMAND = "python3 course.py my-engine"
-LOOK_SECONDS, DRAW_SECONDS = 3.5, 4.0  # for all that one `L.build` asks of an engine; for its picture
-MISSING = (
-    f"there is no {NAME} beside this notebook. One of these commands writes it, in a terminal in the course's folder:"
+IN_A_BROWSER = sys.platform == "emscripten"  # no terminal
+CELL = "from course_lib.teach.building.stages import write; write"
+LOOK_SECONDS = 3.5 * bounds.SLOWER  # for all that one `L.build` asks of an engine
+DRAW_SECONDS = bounds.SECONDS  # for its picture
+MISSING = f"there is no {NAME} beside this notebook. One of these commands writes it, " + (
+    "in a cell:" if IN_A_BROWSER else "in a terminal in the course's folder:"
 )
 UNTOUCHED = f"{NAME} is as it was given to you. Open it beside this notebook, write the lines, and run this cell again."
 STRETCH = {
@@ -93,14 +96,16 @@ def lessons_up_to(lesson):
 
 def how_to_begin(lesson):
     """The commands that write a file, one a line."""
-    return [f"    {COMMAND}                   its beginning"] + catch_up(lesson)
+    begin = f"{CELL}()  # its beginning" if IN_A_BROWSER else f"{COMMAND}                   its beginning"
+    return [f"    {begin}"] + catch_up(lesson)
 
 
 def catch_up(lesson):
     """The command that writes what comes before a lesson; [] before lesson 01."""
     before = min(lesson - 1, stages.LAST)
     what = "lesson 00 builds" if before == 0 else f"lessons 00 to {before:02d} build"
-    return [f"    {COMMAND} --catch-up {before:02d}     what {what}"] if before >= 0 else []
+    command = f"{CELL}({before})  #" if IN_A_BROWSER else f"{COMMAND} --catch-up {before:02d}    "
+    return [f"    {command} what {what}"] if before >= 0 else []
 
 
 # ------------------------------------------------------------------------------------------ looking

@@ -49,6 +49,23 @@ def stage(lesson, views=False):
     return text.rstrip() + "\n"
 
 
+def write(lesson=None):
+    """Write `my_engine.py` as it is after a lesson, or its beginning, and keep what was there under another name.
+
+    For the course in a browser, where there is no terminal; elsewhere `course.py my-engine` does it.
+    """
+    path, text, said = Path(NAME), start() if lesson is None else stage(lesson), ""
+    if path.exists() and path.read_bytes() not in (text.encode(), start().encode()):
+        number = 1
+        while (kept := Path(f"my_engine.kept-{number}.py")).exists():
+            number += 1
+        kept.write_bytes(path.read_bytes())
+        said = f" What you had is {kept}."
+    path.write_text(text, encoding="utf-8")
+    what = "the beginning of your engine" if lesson is None else f"the engine as it is after lesson {lesson:02d}"
+    print(f"{NAME} is now {what}.{said}")
+
+
 def start():
     """The text that a learner begins with: a box around an array, and nothing that knows about gradients."""
     return stage(0).partition(GIVEN_UP_TO)[0].rstrip() + "\n" + BEGIN_HERE

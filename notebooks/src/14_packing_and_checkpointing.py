@@ -659,7 +659,7 @@ for plan in ((), (8,), (16, 4), (32, 8, 2), (32, 16, 8, 4, 2)):
 # %% [markdown]
 # Each level runs all 64 layers once more. The first one is a bargain: the peak falls from 64 to 15. The second one costs as much, and brings 5: with `(16, 4)` there are 3 inputs of long segments, 3 of short ones, and the 4 layers of one short segment, together 10. After that there is little left to win, so one level is nearly always enough.
 #
-# > **The rule.** A level of checkpoints runs every layer once more, which makes 4 products of 3 in a training step.
+# > **The rule.** A level of checkpoints runs every layer once more, which turns the 3 products of a training step into 4.
 #
 # So you can say what a plan costs before you try it:
 
@@ -787,7 +787,7 @@ draw(y)
 # %% [markdown]
 # **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the notes are different. Four tensors were packed, and what is held in their place is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty.
 #
-# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. It does more than our ten lines. It puts the arguments aside in slots, as a node does with what it saves. Each backward pass has a second run of its own, and what was handed out is let go at once. And it does two things for which there are sections of their own below.
+# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. It does more than ours. It puts the arguments aside in slots, as a node does with what it saves. Each backward pass has a second run of its own, and what was handed out is let go at once. And it does two things for which there are sections of their own below.
 #
 # > **The rule.** The re-entrant form replaces the nodes of a part by one node, and the form with hooks keeps the nodes and replaces what they have saved.
 #

@@ -56,9 +56,12 @@ class OperationLog:
         if len(self.first) == len(self.second):
             return "Both runs recorded the same operations."
         shorter = min(len(self.first), len(self.second))
+        if not shorter:
+            return "One of the runs recorded nothing."
+        same = "Operation 1 is the same" if shorter == 1 else f"Operations 1 to {shorter} are the same"
         return (
-            f"The first {shorter} are the same; then one of the runs has no more. (A second run may be ended early, in "
-            "the operation that saves the last tensor that is needed.)"
+            f"{same} in both; then one of the runs has no more. (A second run may be ended early, in the operation "
+            "that saves the last tensor that is needed.)"
         )
 
 

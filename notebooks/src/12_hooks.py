@@ -24,7 +24,7 @@
 # - find the operation that made the first NaN;
 # - repair the hook in the story, and say what its author overlooked.
 #
-# **Minutes** 100, in two sittings of 60 and 40 with a rest between them, and 20 more for the optional exercises 12.5 and 12.6 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+# **Minutes** 120, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
 #
 # [← 11 Custom Functions](11_custom_functions.ipynb) · [all lessons](home.ipynb) · [13 Double backward →](13_double_backward.ipynb)
 
@@ -50,11 +50,11 @@ def tell(name):
 # f = x * 3      # a branch ...
 # out = x + f    # ... and a connection around it
 # loss = (out * torch.tensor([1.0, 2.0])).sum()
-# f.register_hook(lambda grad: grad.clamp(-0.5, 0.5))
+# f.register_hook(lambda grad: grad.clamp(-0.01, 0.01))
 # loss.backward()
 # ```
 #
-# In lessons 03 to 05 hooks were used to look at a gradient. This one *returns* something: the gradient, cut off at ±0.5.
+# In lessons 03 to 05 hooks were used to look at a gradient. This one *returns* something: the gradient, cut off at ±0.01.
 #
 # **Predict.** Without the hook, `x.grad` is `[4, 8]`. What is it with the hook? Answer with a list of two numbers.
 
@@ -75,16 +75,16 @@ def block(hook):
     return x, f, loss
 
 
-for hook in (print, lambda grad: grad.clamp(-0.5, 0.5)):
+for hook in (print, lambda grad: grad.clamp(-0.01, 0.01)):
     x, f, loss = block(hook)
     loss.backward()
     print("x.grad is", x.grad)
 
 # %% [markdown]
-# The branch's part was cut, and the connection's part was not: 1 + 1.5 and 2 + 1.5. Here is the same pass one node at a time. Hooks have no box of their own in this picture; look for them in the words of step 4.
+# The branch's part was cut, and the connection's part was not: 1 + 0.03 and 2 + 0.03. Here is the same pass one node at a time. Look for the hook in step 4.
 
 # %%
-x, f, loss = block(lambda grad: grad.clamp(-0.5, 0.5))
+x, f, loss = block(lambda grad: grad.clamp(-0.01, 0.01))
 step(loss)
 
 # %% [markdown]
@@ -92,10 +92,12 @@ step(loss)
 #
 # - Node 1 is the product, and its result is `f`. Node 2 is the addition.
 # - In step 3 the addition sends `[1, 2]` along both of its arrows. One of them leads past node 1 to `x`, and there is no hook on this way.
-# - In step 4 node 1 is about to run. First the hook of its result is called: it makes `[0.5, 0.5]` of `[1, 2]`. *Then* the node multiplies by 3.
-# - So `x` gets `[1, 2]` + `[1.5, 1.5]` in step 5.
+# - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
+# - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The story must be about a different line, and we shall find it in the second sitting.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The story must be about a different line, and the second sitting begins with it.
+#
+# > **The rule.** A hook on a result is called before the node of this result runs, and changes what goes on from there.
 #
 # ## A tensor is used twice: how often is its hook called?
 #
@@ -130,7 +132,19 @@ for own in (False, True):
 
 # %% [markdown]
 # A hook on `h` turns round the sum of both, −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on; times one is enough. Then 5 − 3 = 2 arrives at `h`.
-#
+
+# %% [markdown]
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; with `create_graph=True` that must be recorded like the rest. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
+
+
+# %%
+def turn_round(torch, h, strength):
+    ...
+
+
+L.check("12.4", turn_round)
+
+# %% [markdown]
 # ## Does a hook follow its tensor through an in-place edit?
 #
 # A hook on a result is kept by the node that made the result. An in-place edit gives the tensor a new node (lesson 07). What becomes of the hook? And of `retain_grad()`?
@@ -150,7 +164,7 @@ print("retain_grad kept: ", h.grad)
 #
 # ## Five hooks on one program: in which order are they called?
 #
-# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. And a leaf takes one more kind, which is named after the moment at which it is called.
+# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. A tensor's own hooks are called before all hooks of its node. And a leaf takes one more kind, which is named after the moment at which it is called.
 #
 # ```python
 # w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
@@ -169,14 +183,14 @@ print("retain_grad kept: ", h.grad)
 L.predict("12.p2", None)
 
 # %% [markdown]
-# `tell`, from the first cell, makes hooks that print their name and everything that they are given. The accumulator of `w`, the green box of the pictures, is a node too, so we give it the two hooks of a node as well.
+# `tell`, from the first cell, makes hooks that print their name and everything that they are given. The AccumulateGrad of `w`, the green box of the pictures, is a node too, and is called its *accumulator*. We give it the two hooks of a node as well.
 
 # %% tags=["C12.4", "C12.6", "P20"]
 w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
 y = w * x
-box = y.grad_fn.next_functions[0][0]
-box.register_hook(tell("  hook of the accumulator"))
-box.register_prehook(tell("  prehook of the accumulator"))
+accumulator = y.grad_fn.next_functions[0][0]
+accumulator.register_hook(tell("  hook of the accumulator"))
+accumulator.register_prehook(tell("  prehook of the accumulator"))
 w.register_post_accumulate_grad_hook(tell("A post-accumulate hook of w"))
 y.register_hook(tell("B hook of y"))
 y.grad_fn.register_hook(tell("C hook of the node"))
@@ -186,15 +200,17 @@ picture = draw(y)
 y.backward()
 
 # %% [markdown]
-# Read it as a time line, from left to right:
+# Read it as a time line, from left to right, first at `y` and then at `w`:
 #
 # ```
-#              at y and its node                          at w and its accumulator
-#  ──┬────────────┬─────────────┬──────────┬────────────┬──────────┬─────────────┬──────────────┬──────────┬──▶
-#    B            E          the node      C            D       prehook      .grad += …         A        hook
-#  hook of y   prehook of    runs       hook of      hook of w  of the       accumulation    post-       of the
-#              the node                 the node                box                          accumulate  box
+# at y and its node:          B  →  E  →  the node runs  →  C
+#   B: hook of y   E: prehook of the node   C: hook of the node
+#
+# at w and its accumulator:   D  →  prehook  →  .grad += …  →  A  →  hook
+#   D: hook of w   A: post-accumulate hook of w   prehook, hook: of the accumulator
 # ```
+#
+# The picture was drawn before the pass:
 
 # %%
 picture
@@ -226,7 +242,7 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 #
 # ## May a weight be stepped while the pass is still running?
 #
-# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time, which saves nearly as much memory as the weights need. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
+# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
@@ -240,17 +256,156 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete. So all of these nodes have run already. (A node that saved `w2.detach()` sends none. If it runs later, it raises.)
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete. So all of these nodes have run already.
+#
+# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. So the weight may be stepped.
+#
+# The one exception is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
+
+# %% tags=["C12.7"]
+w1, w2 = weights.values()
+late = (w1 * 3) * w2.detach()
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    (w2 * late).backward()
+
+# %% [markdown]
+# **12.6 · Step during backward** (10 minutes). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning.) The code below makes three mistakes.
+
+
+# %%
+def step_in_backward(torch, parameters, lr):
+    handles = []
+    for p in parameters:
+        handles.append(p.register_hook(lambda grad: p.sub_(lr * grad)))
+    return handles
+
+
+L.check("12.6", step_in_backward)
+
+# %% [markdown]
+# ## Build your own engine: hooks of tensors
+#
+# This is how our engine calls a tensor's hooks, of a result or of a leaf:
+
+# %% tags=["engine"]
+show("engine.hooks.call_tensor_hooks")
+
+# %% [markdown]
+# Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator may be gone before the pass, and made anew. In `my_engine.py`:
+#
+# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook`.
+# 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
+#
+# The usual slip is to call the hooks when a gradient *arrives*. Then a tensor that is used twice has its hook called twice, each time with a part.
+
+# %%
+L.build("12")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine lets people look at gradients, clip them and mask them.
 #
 # ## A rest
 #
-# You know all hooks of tensors and nodes. The second sitting is about modules, about the wrong line of the story, and about finding a NaN.
+# You know all hooks of tensors and nodes. The second sitting finds the wrong line of the story and the place where a NaN is born, and then it is about modules.
 #
+# ## So what was wrong in the story?
+#
+# The block from the beginning once more, with two hooks that differ by a single character. Then the second one again, from step 3 on:
+
+# %% tags=["C12.11"]
+for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
+    x, f, loss = block(hook)
+    loss.backward()
+    print("x.grad is", x.grad)
+x, f, loss = block(lambda grad: grad.clamp_(-0.01, 0.01))
+step(loss).part(3, 5)
+
+# %% [markdown]
+# **Notice:**
+#
+# - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
+# - In step 4 `clamp_` writes into the gradient that it is given. That is this very tensor, and the box of `x` holds it still.
+# - So in step 5 the sum is `[0.04, 0.04]`, and not the `[1.03, 2.03]` of step 4: the connection was cut off with the branch. There was no error.
+#
+# You know this rule from lesson 11, where it was about backward. It is the same here:
+#
+# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
+#
+# ## When does a wrong hook raise?
+#
+# Late, usually. A lambda returns its last value, so a one-line logger may hand back a number without meaning to, or a tensor of another shape. That is found when the pass calls the hook, and not when you register it. Before that only one thing is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it.
+#
+# Registering any hook gives you a *handle*, whose `remove()` takes the hook away. In a `with` statement that happens at the end.
+
+# %% tags=["C12.12"]
+with x.register_hook(lambda grad: grad.mul_(2)):
+    with expect_error(RuntimeError, "more than one element of the written-to"):
+        x.sum().backward()
+with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
+    f.detach().register_hook(print)
+x, f, loss = block(lambda grad: grad.norm())
+with expect_error(RuntimeError, "has changed the size of value"):
+    loss.backward()
+norms = {}
+x, f, loss = block(lambda grad: norms.setdefault("f", grad.norm().item()))
+with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
+    loss.backward()
+explain(loss)
+
+# %% [markdown]
+# **Notice:** the picture marks `f`, the tensor with the hook. The first error was a lucky one. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused. Behind the `block` above the same kind of write went through in silence.
+#
+# ## Where is a NaN born?
+#
+# Here the root is wanted of positive numbers only. `where` sees to that, and the values are fine. But the gradient is NaN for the second number. In a large network you would see the NaN in a weight a thousand lines away.
+#
+# So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source:
+
+# %% tags=["C12.13"]
+def guard(name, tensor):
+    def hook(grad):
+        if grad is not None and not grad.isfinite().all():
+            raise FloatingPointError(f"the gradient of {name} is {grad.tolist()}")
+    return tensor.register_hook(hook)
+
+x = torch.tensor([4.0, 0.0], requires_grad=True)
+root = x.sqrt()
+y = torch.where(x > 0, root, 0.0)
+with guard("y", y), guard("root", root), guard("x", x):
+    with expect_error(FloatingPointError, "the gradient of x is [0.25, nan]"):
+        y.sum().backward()
+
+# %% [markdown]
+# The gradients of `y` and of `root` passed their guards: they are 1 and 0 at the root. At `x` there is a NaN. So the node between them has made it: 0 / (2 · √0), zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
+#
+# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The guards are gone, because a `with` statement ends also with an error:
+
+# %% tags=["C12.13"]
+torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
+print("the guards are gone:", x.grad)
+safe = torch.where(x > 0, x, 1.0)
+print("the 0 kept away:    ", torch.autograd.grad(torch.where(x > 0, safe.sqrt(), 0.0).sum(), x)[0])
+
+# %% [markdown]
+# Why does the guard look whether `grad` is None? `unbind` makes several results in one node. If this node runs, the hooks of all its results are called, also of one that was never used:
+
+# %%
+used, unused = x.unbind()
+unused.register_hook(lambda grad: print("the hook of what nothing used gets", grad))
+used.backward()
+
+# %% [markdown]
+# And a guard cannot be a post-accumulate hook that returns something. Such a hook was given the parameter, the gradient has been added, and there is nothing left to replace:
+
+# %% tags=["C12.6", "P20"]
+x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
+with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return None"):
+    x.sum().backward()
+
+# %% [markdown]
 # ## What can you hang on a module?
 #
-# **Forward hooks** are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph. What the hook returns takes the output's place, unless it is None. (`update` returns None. Does `setdefault`?) A *pre-hook* may replace the arguments.
-#
-# Registering any hook gives you a *handle*. In a `with` statement, the hook is removed at the end.
+# **Forward hooks** are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph. What the hook returns takes the output's place, unless it is None. A *pre-hook* may replace the arguments.
 
 # %% tags=["C12.9"]
 relu, x, seen = torch.nn.ReLU(), torch.tensor([[1.0, -2.0]], requires_grad=True), {}
@@ -263,7 +418,7 @@ with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_for
     print("both replaced:  ", relu(x))
 
 # %% [markdown]
-# **Full backward hooks** are given the gradients of a module's inputs and of its outputs. To get at them, the module is put between two identities, which are custom Functions (nodes 1 and 4 in the picture below). If no input requires a gradient, the hook is given None for them, and you are warned.
+# **Full backward hooks** are given the gradients of a module's inputs and of its outputs. To get at them, the module is put between two *identities*, custom Functions that return what they are given (nodes 1 and 4 in the picture below). If no input requires a gradient, the hook is given None for them, and you are warned.
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
@@ -273,10 +428,14 @@ layer(x).sum().backward()
 with warnings.catch_warnings(record=True, action="always") as said:
     layer(x.detach()).sum().backward()
 print("Warning:", str(said[0].message).split(". ")[0])
-draw(layer(x), names=layer)
+with expect_error(RuntimeError, "is a view and is being modified inplace"):
+    layer(x).mul_(2)
+draw(layer(x), names=layer, detail=0)
 
 # %% [markdown]
 # **Notice:** the gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the two identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
+#
+# The identities have a price. What comes out of the second one is a view that a custom Function made, and may not be edited in place (lesson 08): that is the error above.
 #
 # ## An old script hooks a module: whose gradient does it see?
 #
@@ -329,10 +488,10 @@ draw(y)
 # **Notice:**
 #
 # - The full hook got 18x, the gradient of the input. The old one got 6x. That is the slope of the *last* step, the square of 3x, by its own operand.
-# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module at its end. From the node, which was made before, nobody has taken it.)
+# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The module has lost the hook, because the `with` is over. The node was made before that, and still has it.)
 # - `grad_output` is the same with both.
 #
-# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. A module with one node gets the right answer from it. As soon as somebody adds an operation to the module, the hook means something else, and there is only a warning. And even a single node need not have the operands that you think of. This is a linear layer with a bias:
+# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. As soon as somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node need not have the operands that you think of. This is a linear layer with a bias:
 
 # %% tags=["C12.14", "C12.15"]
 def shapes(module, grad_input, grad_output):
@@ -348,110 +507,9 @@ with expect_error(RuntimeError, "Cannot use both regular backward hooks and full
     linear.register_full_backward_hook(log)
 
 # %% [markdown]
-# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, which is turned round. The module has one input. Code such as `grad_input[0].norm()` therefore logged the norm of a *bias*, for years, in many a repository, under the name of the input.
-#
-# What such a hook returned went to the same wrong place. That could not be mended without breaking scripts which relied on it. So PyTorch made a new method under a new name, which puts the module between two identities, as you have seen. A module takes one kind or the other.
+# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, which is turned round. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. The full hook is a method of its own, and a module takes one kind or the other.
 #
 # > **The rule.** `register_backward_hook` hangs on the last node of the module. Write `register_full_backward_hook`, and read old numbers with care.
-#
-# ## So what was wrong in the story?
-#
-# The block from the beginning once more, with two hooks that differ by a single character:
-
-# %% tags=["C12.11"]
-for hook in (lambda grad: grad.clamp(-0.5, 0.5), lambda grad: grad.clamp_(-0.5, 0.5)):
-    x, f, loss = block(hook)
-    loss.backward()
-    print("x.grad is", x.grad)
-
-# %% [markdown]
-# `clamp_` writes into the gradient that it is given. And the addition had sent this very tensor along *both* of its arrows. So what was meant for the branch was cut off for the connection as well: 2 in place of 2.5 and 3.5. There was no error.
-#
-# You know this rule from lesson 11, where it was about backward. It is the same here:
-#
-# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
-#
-# ## When does a wrong hook raise?
-#
-# Late, usually. A lambda returns its last value, so a one-line logger may hand back a number without meaning to. That is found when the pass calls the hook, and not when you register it. Before that only one thing is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it. (The first error of the cell is a lucky one. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused.)
-
-# %% tags=["C12.12"]
-with x.register_hook(lambda grad: grad.mul_(2)), expect_error(RuntimeError, "more than one element of the written-to"):
-    x.sum().backward()
-with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
-    f.detach().register_hook(print)
-x, f, loss = block(lambda grad: seen.setdefault("f", grad.norm().item()))
-with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
-    loss.backward()
-explain(loss)
-
-# %% [markdown]
-# **Notice:** the picture marks the node whose result had the hook.
-#
-# ## Where is a NaN born?
-#
-# Here the root is wanted of positive numbers only. `where` sees to that, and the values are fine. But the gradient is NaN for the second number. In a large network you would see the NaN in a weight a thousand lines away.
-#
-# So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source:
-
-# %% tags=["C12.6", "C12.13", "P20"]
-def guard(name, tensor):
-    def hook(grad):
-        if not grad.isfinite().all():
-            raise FloatingPointError(f"the gradient of {name} is {grad.tolist()}")
-    return tensor.register_hook(hook)
-
-x = torch.tensor([4.0, 0.0], requires_grad=True)
-root = x.sqrt()
-y = torch.where(x > 0, root, 0.0)
-with guard("y", y), guard("root", root), guard("x", x):
-    with expect_error(FloatingPointError, "the gradient of x is [0.25, nan]"):
-        y.sum().backward()
-
-# %% [markdown]
-# The gradients of `y` and of `root` passed their guards: they are 1 and 0 at the root. At `x` there is a NaN. So the node between them has made it: 0 / (2 · √0), zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
-#
-# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The hooks would stay, too. `handle.remove()` takes one away, and in a `with` statement that happens at the end, with an error or without.
-#
-# The next cell shows this, and three more surprises. Behind a module with a full backward hook, in-place edits are refused, since its output is a view that a custom Function made (lesson 08). A hook can be given None: `unbind` makes several results in one node, and if that node runs, the hooks of all its results are called, also of one that was never used. And a post-accumulate hook must not return a gradient. It was given the parameter, the gradient has been added, and there is nothing left to replace. (The parameter itself may come back, so `lambda p: p.sub_(0.1 * p.grad)` is let through.)
-
-# %%
-torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
-print("the guards are gone:", x.grad)
-safe = torch.where(x > 0, x, 1.0)
-print("the 0 kept away:    ", torch.autograd.grad(torch.where(x > 0, safe.sqrt(), 0.0).sum(), x)[0])
-with expect_error(RuntimeError, "is a view and is being modified inplace"):
-    layer(x).mul_(2)
-used, unused = x.unbind()
-unused.register_hook(lambda grad: print("the hook of what nothing used gets", grad))
-used.backward()
-x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
-with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return None"):
-    x.sum().backward()
-
-# %% [markdown]
-# **How our engine does it.** This is the end of every path, and half of the time line above: what happens at a leaf. `variable` is the leaf, `meta.hooks` are its own hooks, and `node.hooks` are those of its accumulator. `is_needed` is false when `autograd.grad` wants just this gradient: then it is put aside (`capture`), and that is all.
-
-# %% tags=["engine"]
-show("engine.backward.run_leaf")
-
-# %% [markdown]
-# Other nodes that have hooks go through `run_with_care`, above it in the same file. Nodes without hooks do not pay for any of this.
-#
-# ## Build your own engine: hooks of tensors
-#
-# Seven lines. A tensor's hooks belong to the node that made it, and a leaf's hooks belong to its accumulator. In `my_engine.py`:
-#
-# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook`.
-# 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
-#
-# The usual slip is to call the hooks when a gradient *arrives*. Then a tensor that is used twice has its hook called twice, each time with a part.
-
-# %%
-L.build("12")
-
-# %% [markdown]
-# When the checkpoint says *correct*, your engine lets people look at gradients, clip them and mask them.
 #
 # ## Exercises
 #
@@ -505,18 +563,7 @@ L.check("12.3", gradient_norms)
 
 
 # %% [markdown]
-# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; with `create_graph=True` that must be recorded like the rest. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
-
-
-# %%
-def turn_round(torch, h, strength):
-    ...
-
-
-L.check("12.4", turn_round)
-
-# %% [markdown]
-# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in a pass from `net(x).sum()`. Each child takes one tensor and returns one. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards. The script is from 2018.
+# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. Each child takes one tensor and returns one. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards, also if the pass fails. The script is from 2018.
 
 
 # %%
@@ -535,9 +582,7 @@ def norms_by_layer(torch, net, x):
 L.check("12.7", norms_by_layer)
 
 # %% [markdown]
-# **Two hooks that people take home** (optional).
-#
-# **12.5 · Freeze some rows** (8 minutes). Of an embedding's table, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the others what it always did. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
+# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of an embedding's table, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the others what it always did. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
 
 
 # %%
@@ -551,20 +596,6 @@ def freeze_rows(torch, weight, rows):
 
 L.check("12.5", freeze_rows)
 
-
-# %% [markdown]
-# **12.6 · Step during backward** (10 minutes). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning.) The code below makes three mistakes.
-
-
-# %%
-def step_in_backward(torch, parameters, lr):
-    handles = []
-    for p in parameters:
-        handles.append(p.register_hook(lambda grad: p.sub_(lr * grad)))
-    return handles
-
-
-L.check("12.6", step_in_backward)
 
 # %% [markdown]
 # ## What you can now claim
@@ -597,7 +628,7 @@ L.check("12.6", step_in_backward)
 #
 # **Which hook for what.** A gradient on its way, to log, clip, mask or turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks. A node whose result has no name: hooks of the node.
 #
-# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. On both, an `autograd.grad` that is asked for `h` and for something behind it gives the gradient of `h` from *before* its hooks. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
+# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
 # **Read on in our engine:** `course_lib/engine/hooks.py`, a page, and `run_with_care` in `backward.py`.
 #

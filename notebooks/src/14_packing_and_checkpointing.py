@@ -24,7 +24,7 @@
 # - choose which part of a network is worth computing twice;
 # - find the mistakes that a checkpoint makes possible, most of which raise no error.
 #
-# **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 00, 02, 05, 06, 07 and 11, above all saved tensors (06) and Functions (11) · **Out of scope** memory of weights and optimizers, several machines (lesson 17), `torch.compile`
+# **Minutes** 150, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 00, 02, 05, 06, 07 and 11, above all saved tensors (06) and Functions (11) · **Out of scope** memory of weights and optimizers, several machines (lesson 17), `torch.compile`
 #
 # [← 13 Double backward](13_double_backward.ipynb) · [all lessons](home.ipynb) · [15 Reading PyTorch →](15_reading_pytorch.ipynb)
 
@@ -264,7 +264,7 @@ print("packed by clone(): ", overwritten(lambda tensor: tensor.clone()))
 # - `detach()` looks at the memory of `h`. The node read 20 where it had been promised 2, and the gradient 4 became 40, without a word.
 # - `clone()` is a copy. It still holds the 2, and the gradient is right, although `h` was overwritten.
 #
-# There is a good reason. PyTorch holds only what `pack` returned, and does not know whether the write has spoiled it. So the pair of hooks answers for the numbers, and not PyTorch any more.
+# There is a reason. After the write a copy is still good and an alias is not, and PyTorch cannot tell which of the two `pack` has returned. So it checks neither. The pair of hooks answers for the numbers.
 #
 # > **The rule.** A packed tensor has no version check: a copy stays right whatever is overwritten, and an alias goes wrong without an error.
 #
@@ -300,7 +300,7 @@ error = max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(halved,
 print(f"the largest error, compared with the largest gradient: {error:.4f}")
 
 # %% [markdown]
-# The largest error is less than a thousandth of the largest gradient. (Of small gradients it may be a larger share.) And the memory did shrink, but not to a half, which would be 155,648. What has been packed too much?
+# The largest error is less than a thousandth of the largest gradient. (A gradient that is itself a thousandth of the largest one may be wrong altogether.) And the memory did shrink, but not to a half, which would be 155,648. What has been packed too much?
 #
 # `pack` is called with *everything* that a node saves, so also with leaves: the four weights, and the input of the network. These tensors exist anyway. To save one of them costs nothing, because the node only holds on to what is there. To pack one of them makes a second thing, and that takes memory. Five leaves of 8,192 bytes each are just the difference. So give leaves back as they are:
 
@@ -337,7 +337,7 @@ for pair in ((to_half_or_leaf, from_half_or_leaf), (to_half, from_half)):
     print(f"packed by {pair[0].__name__}: {sum(sizes):,} bytes")
 
 # %% [markdown]
-# Two bytes in the place of four, and the memory has shrunk by no more than an eighth. You know the reason from lesson 06: when two nodes save the same tensor, its memory is held once. `pack` is called once for each *slot*. It packs the same tensor twice, and there are two packed things then. Here this happens to three of the four activations. With our first pair, which packs leaves as well, this network takes *more* memory than without any hooks.
+# Two bytes in the place of four, and the memory has shrunk by no more than an eighth. You know the reason from lesson 06: when two nodes save the same tensor, its memory is held once. `pack` is called once for each *slot*, so it packs such a tensor twice. The results of layers 1 to 3 are saved by `tanh` and as the input of the next product, the last result by `tanh` alone: 7 slots of 8,192 bytes. With our first pair, which packs leaves as well, this network takes *more* memory than without any hooks.
 #
 # There is a second price, and it is not memory. The largest number that a float16 can hold is 65,504, and numbers below 0.00000003 become zero:
 
@@ -424,14 +424,14 @@ with tempfile.TemporaryDirectory() as folder:
 # > **The rule.** What `pack` returned lives exactly as long as the slot: it dies when the node has run, or with the graph.
 
 # %% [markdown]
-# ## Exercises: one for the first half
+# ## Exercises: one about packing
 #
 # `L.hint("14.3")` helps, `L.solution("14.3")` explains, and `L.progress()` lists what you have solved.
 #
 # **14.3 · Half of a double** (10 minutes). A network computes in float64, and what it saves shall wait in float32. Somebody has posted a pair for it, in which three things are wrong. Return a pair `(pack, unpack)` with which
 #
 # - everything in float64 that was *computed* is held in half the bytes, also if it is small;
-# - leaves are not copied;
+# - leaves, and what is not in float64, are not copied;
 # - everything comes back in its own type, also in networks that compute in float32, and for masks and indices;
 # - no result is kept alive in a ring.
 
@@ -452,10 +452,6 @@ def pair(torch):
 L.check("14.3", pair)
 
 # %% [markdown]
-# ## A rest
-#
-# This is the middle of the lesson. You can now decide what the slots of a node hold. Whatever it was, it was made from the numbers themselves: in fewer bits, or somewhere else. In the second half nothing is stored at all. That is the subject of checkpointing, and at its end stands the encoder that never moved.
-#
 # ## Can a node hold nothing at all?
 #
 # Take a part of a network, some layers in a row. Everything that is computed in it can be computed again, from the tensor that went in and the weights. So between forward and backward you need only what went in. This is the plan:
@@ -503,14 +499,15 @@ for y in (usual, checkpointed):
     x.grad = w.grad = None
     y.sum().backward(retain_graph=True)
     print("x.grad", x.grad, "w.grad", w.grad)
-draw(usual, checkpointed)
+print("saved by the checkpoint:", *checkpointed.grad_fn.saved_tensors)
+draw(usual, checkpointed, detail=0)
 
 # %% [markdown]
 # **Notice:**
 #
 # - The gradients are the same, those of `w` included.
-# - The usual graph has three nodes with four saved tensors. The checkpoint is a single node, and it has saved `x`, which exists anyway.
-# - From the node of the checkpoint an arrow leads to `x`, and none leads to `w`. Still, `w` got its gradient. It came by way of the *inner* pass, which found the way to `w` in the small graph. Keep this in mind: the large graph knows nothing of `w`.
+# - The usual graph has three nodes. The checkpoint is a single node, and all that it has saved is `x`, which exists anyway.
+# - From node 4, the checkpoint, an arrow leads to `x`, and none leads to `w`. Still, `w` got its gradient. It came by way of the *inner* pass, which found the way to `w` in the small graph. Keep this in mind: the large graph knows nothing of `w`.
 #
 # A pass that begins while another pass is running is called **re-entrant**, because the engine is entered a second time. You have met this word in the story, as `use_reentrant=True`.
 #
@@ -529,7 +526,7 @@ draw(usual, checkpointed)
 #
 # With `length` 1 each layer is checkpointed by itself. With `length` 16 there is a single checkpoint around the whole network.
 #
-# **Predict.** What is the peak, in activations, if `length` is 1? If it is 4? If it is 16? Answer with a list of three numbers. Two things add up to it: what the checkpoints have put aside at the end of forward, and what the second run of *one* segment saves. (The input of the whole network is a leaf, and not counted.)
+# **Predict.** What is the peak, in activations, if `length` is 1? If it is 4? If it is 16? Answer with a list of three numbers. (The input of the whole network is a leaf, and not counted.)
 
 # %%
 L.predict("14.p3", None)
@@ -566,7 +563,7 @@ panels = {
     }
     for n in (16, 64)
 }
-chart(panels, across="layers in a segment", up="activations at the peak", log=True)
+chart(panels, across="layers in a segment", up="activations at the peak", log=True, numbers=True)
 
 # %% [markdown]
 # **Notice:**
@@ -586,17 +583,20 @@ held.plot()
 # %% [markdown]
 # **Notice:** the small steps on the left are the whole forward pass. Three inputs are put aside, and nothing else. (They are the plain part of the picture. What second runs save is hatched.) Then comes backward, with one peak for each segment. The last segment is run again first, and adds its 4 activations to the 3 that are put aside: 7. When it is done, its 4 are gone, and so is its input. So each peak is lower by one than the peak before.
 #
-# For n layers in segments of k layers, there are n/k segments. Each of them puts aside its input, except that the first input is a leaf: that makes n/k − 1. The second run of a segment saves k more. The sum, n/k − 1 + k, is smallest when both parts are equally large, at k = √n. Then it is 2√n − 1. This is called the **√n law**. Let us measure the best segment for deeper and deeper networks:
+# For n layers in segments of k layers, there are n/k segments. Each of them puts aside its input, except that the first input is a leaf: that makes n/k − 1. The second run of a segment saves k more. In the sum, n/k − 1 + k, the product of n/k and k is always n. Two numbers with a given product have the smallest sum when they are equal, so k = √n is best, with a peak of 2√n − 1. This is called the **√n law**. Let us measure the best segment for deeper and deeper networks:
 
 # %% tags=["C14.9"]
 depths = (4, 16, 64, 256)
 best = {n: peak(n, int(n**0.5)) for n in depths}
-chart({"the best segments": {"without": {n: n for n in depths}, "with segments of √n layers": best}}, across="layers", up="activations at the peak", log=True)
+chart(
+    {"four times as deep, twice the memory": {"without": {n: n for n in depths}, "in segments of √n layers": best}},
+    across="layers", up="activations at the peak", log=True, numbers=True,
+)
 
 # %% [markdown]
 # **Notice:** a network that is four times as deep needs twice the memory, and no longer four times.
 #
-# All this was for a layer that saves one activation. A block that saves five of them, such as the one with GELU, gains already if each block is a segment: it puts aside one and saves the other four for a moment only. That is why most programs checkpoint block by block and do not count any further. But now you know what to count: what is put aside, plus what the largest segment saves.
+# All this was for a layer that saves one activation. A block that saves five of them, such as the one with GELU, gains already if each block is a segment: one of the five is put aside, and the other four are there for a moment only, one block at a time. That is why most programs checkpoint block by block and do not count any further. But now you know what to count: what is put aside, plus what the largest segment saves.
 #
 # > **The rule.** The peak is what the checkpoints put aside plus what one segment saves, and with n equal layers that is smallest for segments of √n layers.
 #
@@ -634,9 +634,9 @@ print("(runs, peak) with checkpoint_sequential: ", counted(lambda: sequential(16
 # %% [markdown]
 # Each checkpointed layer runs twice, whatever the length of the segments. `checkpoint_sequential` is a little cleverer. It does not checkpoint the last segment. This one would be computed again at once, when backward begins, so its activations may as well stay where they are. The peak is the same, and four runs are saved.
 #
-# How much is that in a whole training step? Backward computes two products for each product of forward, one for each operand (lesson 03). So a step without checkpoints takes 3 products a layer, and with checkpoints it takes 4: one third more time, and not twice as much.
+# How much is that in a whole training step? Backward computes two products for each product of forward, one for each operand (lesson 03). So a step without checkpoints takes 3 products a layer, and with checkpoints it takes 4: one third more, and not twice as much.
 #
-# If even 2√n is too much, put checkpoints inside of checkpoints. While a segment is computed again, it is checkpointed in smaller segments. Each further level computes everything once more:
+# If even 2√n is too much, put checkpoints inside of checkpoints. While a segment is computed again, it is checkpointed in smaller segments. `(16, 4)` below means segments of 16 layers, in which there are segments of 4. With each number of levels we take lengths in which each goes about equally often into the one before:
 
 # %% tags=["C14.10"]
 def nested(h, ws, lengths):
@@ -653,15 +653,36 @@ def in_levels(*lengths):
     return nested(h, ws, lengths).sum()
 
 
-plans = [(), (8,), (16, 4), (32, 8, 2), (32, 16, 8, 4, 2)]
-points = dict(counted(lambda plan=plan: in_levels(*plan)) for plan in plans)
-chart({"64 layers": {"0, 1, 2, 3 and 5 levels": points}}, across="layers that were run", up="activations at the peak")
+for plan in ((), (8,), (16, 4), (32, 8, 2), (32, 16, 8, 4, 2)):
+    print("{} levels: {:3} runs, peak {:2}".format(len(plan), *counted(lambda plan=plan: in_levels(*plan))), plan)
 
 # %% [markdown]
-# **Notice:** the first level is a bargain: it costs 64 more runs, and the peak falls from 64 to 15. The second one costs as much, and brings 5. After that there is little left to win, so one level is nearly always enough.
+# Each level runs all 64 layers once more. The first one is a bargain: the peak falls from 64 to 15. The second one costs as much, and brings 5: with `(16, 4)` there are 3 inputs of long segments, 3 of short ones, and the 4 layers of one short segment, together 10. After that there is little left to win, so one level is nearly always enough.
 #
-# > **The rule.** A level of checkpoints runs every layer once more, which makes a training step about a third longer.
+# > **The rule.** A level of checkpoints runs every layer once more, which turns the 3 products of a training step into 4.
 #
+# So you can say what a plan costs before you try it:
+
+# %% [markdown]
+# **14.2 · The bill** (8 minutes). A network has twelve layers like those of the lesson: each saves one activation, its result, and the input of the network is a leaf. Six plans:
+#
+# | | segments, each in a `Checkpoint`, first to last | and then, without a checkpoint |
+# | --- | --- | --- |
+# | A | none | 12 layers |
+# | B | 3, 3, 3, 3 layers | |
+# | C | 6, 6 | |
+# | D | 3, 3, 3 | 3 layers |
+# | E | 2, 4, 6 | |
+# | F | 6, 4, 2 | |
+#
+# Give a pair for each plan: how many activations are held at the peak, and how many times a layer runs, in forward and backward together. For a plan without checkpoints of, say, two layers it would be `(2, 2)`.
+
+# %%
+bill = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("14.2", bill)
+
+# %% [markdown]
 # ## Which part of a block is worth computing twice?
 #
 # Not every operation is equally expensive. Look at the block with GELU. For each of its numbers, the matrix product computes 64 multiplications and 64 additions. GELU computes about ten small operations. So nearly all of the *time* goes into the product, while nearly all of the *memory* is taken by GELU: of the five activations that a block saves, four are steps in the middle of GELU.
@@ -689,9 +710,9 @@ for what, way in ways.items():
     print(f"computed again: {what:16} peak {int(held.peak / UNIT)} activations, {len(products)} products")
 
 # %% [markdown]
-# With GELU alone in the checkpoint, the peak is less than half of what it was, and not a single product is computed twice. If you wrap the whole block, the peak falls further, and every product is paid for again.
+# With GELU alone in the checkpoint, the peak is less than half of what it was, and not a single product is computed twice. If you wrap the whole block, the peak falls further, and every product is paid for again. You can count both: 7 inputs of blocks are put aside, and one block saves 4 more, that is 11. Or 7 inputs and all 8 results of products stay, and one GELU saves 3 more, that is 18.
 #
-# The same thought stands behind many of the large models of today. In *attention*, every word of a text is compared with every other one, which gives a table whose size is the square of the length of the text. Stored for every layer, these tables would fill any memory. So they are computed again in backward. "FlashAttention" does that inside of a single kernel.
+# The same thought stands behind many of the large models of today. In *attention*, every word of a text is compared with every other one, which gives a table whose size is the square of the length of the text. Stored for every layer, these tables would fill any memory. So they are computed again in backward. "FlashAttention" does that inside of a single program of the GPU.
 #
 # PyTorch can also choose inside of a part, operation by operation. You give it a list of operations whose results shall be stored, and all others are computed again. Our engine does not have this. On PyTorch, the following stores the results of the matrix products of a block and computes everything else twice:
 #
@@ -699,11 +720,32 @@ for what, way in ways.items():
 # import functools
 # from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 #
-# keep_products = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+# keep_products = functools.partial(  # a function that needs no more arguments
+#     create_selective_checkpoint_contexts, [torch.ops.aten.mm.default]
+# )
 # h = checkpoint(block, h, w, use_reentrant=False, context_fn=keep_products)
 # ```
 #
 # > **The rule.** Compute again what is cheap to compute and large to store, and store what is expensive.
+#
+# Do the same with a gate:
+
+# %% [markdown]
+# **14.8 · Only what is cheap** (6 minutes). `product(h, w)` is expensive, and the gate behind it is cheap. Rewrite `gated`, so that the product is computed once, in forward and backward together, and of all that is computed only its operand `h` and its result stay in memory. The value and the gradients of `h`, `w` and `g` remain the same. (A checkpoint of either kind will do, the `Checkpoint` of this lesson or `torch.utils.checkpoint.checkpoint`.)
+
+
+# %%
+def gated(torch, product, h, w, g):
+    u = product(h, w)
+    return u * torch.sigmoid(g * u)
+
+
+L.check("14.8", gated)
+
+# %% [markdown]
+# ## A rest
+#
+# This is the middle of the lesson. You can decide what the slots of a node hold, and what is not held at all and computed again. In the second half you meet PyTorch's own `checkpoint`, in its two forms, with what it does for you and what it does not. The encoder that never moved comes back as well.
 #
 # ## Could saved-tensor hooks do it as well?
 #
@@ -713,9 +755,14 @@ for what, way in ways.items():
 y = Checkpoint.apply(part, x)
 with expect_error(RuntimeError, "appears to not have been used in the graph"):
     torch.autograd.grad(y.sum(), w)
+y = checkpoint(part, x, use_reentrant=True)
+with expect_error(RuntimeError, "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad()"):
+    torch.autograd.grad(y.sum(), x)
 
 # %% [markdown]
-# There is another way to write a checkpoint, with the tool of the first half. Run the part as usual, with recording *on*, so that all nodes and all arrows are there. But let `pack` return nothing more than a number: "I am the third tensor that was saved in here". When the first number has to be unpacked, run the part again under a second pair of hooks, which catches everything that this run wants to save. Then the third number gets the third tensor.
+# The second error is PyTorch's. Its older form is written like our Function, and it refuses `autograd.grad` altogether, also for an input.
+#
+# There is another way to write a checkpoint, with saved-tensor hooks. Run the part as usual, with recording *on*, so that all nodes and all arrows are there. But let `pack` return nothing more than a number: "I am the third tensor that was saved in here". When the first number has to be unpacked, run the part again under a second pair of hooks, which catches everything that this run wants to save. Then the third number gets the third tensor.
 
 
 # %%
@@ -740,14 +787,7 @@ draw(y)
 # %% [markdown]
 # **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the notes are different. Four tensors were packed, and what is held in their place is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty.
 #
-# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. If you say neither, you get a warning, and the old one. In our engine the first of these two methods is the `pack` hook, and the second one does the work of `unpack`. There is one difference to what we wrote: each backward pass has its own second run, and what was handed out is let go at once.
-
-# %% tags=["engine"]
-show("utils.checkpoint.Segment.pack")
-show("utils.checkpoint.Segment.take")
-
-# %% [markdown]
-# (A word on measuring. `ledger` looks at the slots of nodes. The newer form keeps its tensors in lists of its own, of which the ledger sees a part on our engine and nothing on PyTorch. So in this lesson we measure the older form. The newer one follows the same plan; `tests/engine/test_checkpoint_memory.py` measures it in another way.)
+# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. It does more than ours. It puts the arguments aside in slots, as a node does with what it saves. Each backward pass has a second run of its own, and what was handed out is let go at once. And it does two things for which there are sections of their own below.
 #
 # > **The rule.** The re-entrant form replaces the nodes of a part by one node, and the form with hooks keeps the nodes and replaces what they have saved.
 #
@@ -833,7 +873,34 @@ with expect_error(RuntimeError, "element 0 of tensors does not require grad and 
 train(use_reentrant=False)
 
 # %% [markdown]
-# The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved.
+# The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved. And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So we count by ourselves: a hook on each `Tanh` notes its result, until the memory of that result is let go. (`early_stop=False` is for the counting. Without it a second run ends inside of the last operation that saves something, before the hook could note it.)
+
+
+# %% tags=["P24"]
+def in_pieces(encoder, h, length):
+    for i in range(0, 12, 2 * length):  # a layer is two modules
+        h = checkpoint(encoder[i : i + 2 * length], h, use_reentrant=False, early_stop=False)
+    return h
+
+
+def noted(part, given, result):
+    memory = result.untyped_storage()  # PyTorch's object for the memory; ours has the array in it
+    alive.add(number := len(counts))
+    weakref.finalize(getattr(memory, "array", memory), alive.discard, number)
+    counts.append(len(alive))
+
+
+for length in (None, 6, 3):
+    encoder, head, samples = network()
+    for part in encoder[1::2]:
+        part.register_forward_hook(noted)
+    alive, counts = set(), []
+    head(in_pieces(encoder, samples, length) if length else encoder(samples)).sum().backward()
+    what = f"segments of {length} layers" if length else "as usual"
+    print(f"{what}: {max(counts) * 256 * 16 * 4:,} bytes at the peak")
+
+# %% [markdown]
+# As usual it is what the ledger said at the beginning. With one checkpoint around the whole encoder it is the same: this is the right end of the valley. So the colleague's line would have saved nothing at the peak. Its 0 bytes were the sign that the encoder was left out. With two segments of 3 layers, one activation is put aside and 3 are saved again: 4 in the place of 6.
 #
 # > **The rule.** In the re-entrant form the arguments decide whether there is a node, and without one the weights inside of the part are not trained; in the form with hooks each operation decides.
 #
@@ -880,7 +947,7 @@ print(2, stepped_too_early(lambda x, w: checkpoint(lambda a: w * a**2, x, use_re
 print(3, stepped_too_early(lambda x, w: checkpoint(lambda a, w: w * a**2, x, w, use_reentrant=False)))
 
 # %% [markdown]
-# Without a checkpoint, the product had saved `w`, and the check of lesson 07 stops the pass. In the second line nothing was saved. The function is simply called again. It finds `w` where it always was, with the new number in it, and the gradient is 24. It belongs to a loss that was never computed. In the third line `w` is an argument. Arguments are put aside as saved tensors, with their version, and the check is back.
+# Without a checkpoint, the product had saved `w`, and the check of lesson 07 stops the pass. In the second line nothing was saved. The function is simply called again. It finds `w` where it always was, with the new number in it, and the gradient is 24. It belongs to a loss that was never computed. In the third line `w` is an argument, and arguments are put aside in slots. A slot notes the version, so the check is back.
 #
 # In practice the weights are parameters of a module, and the module is what you checkpoint. Then line 2 is your case. The order "first backward, then step" is a rule that PyTorch no longer keeps an eye on.
 #
@@ -919,8 +986,12 @@ print("use_reentrant=False:", agrees(lambda x: checkpoint(drop, x, use_reentrant
 # %% [markdown]
 # The two checkpoints that we wrote are wrong, and there was no error. The second run drew a second mask. The loss was computed with one network, and the gradient with another one. Half of the gradients agree, by accident, as often as two coins do.
 #
-# PyTorch's `checkpoint` notes the state of the random numbers before the first run. It sets it back for the second one, and afterwards goes on where it was. You can switch this off with `preserve_rng_state=False`, to save a little time, when there is nothing random inside.
-#
+# PyTorch's `checkpoint` notes the state of the random numbers before the first run. It sets it back for the second one, and afterwards goes on where it was. You can switch this off with `preserve_rng_state=False`, to save a little time, when there is nothing random inside. In our engine the second run stands in this block:
+
+# %% tags=["engine"]
+show("utils.checkpoint.replayed")
+
+# %% [markdown]
 # But which random numbers does it know? Those of `torch` itself. If you draw from a generator of your own, from NumPy or from Python's `random`, it does not know them:
 
 # %% tags=["C14.14"]
@@ -940,16 +1011,21 @@ print("drawn outside:      ", agrees(
 # %% [markdown]
 # The cure is in the last line: draw outside of the checkpoint, and give the numbers to it as an argument. Arguments are put aside and are the same in both runs.
 #
-# Random numbers are not the only thing that a second run meets in another state. `BatchNorm` counts the batches that it has seen, and moves its running mean a little with each. One training step with a checkpoint:
+# Random numbers are not the only thing that a second run meets in another state. `BatchNorm` counts the batches that it has seen, and moves its running mean a little with each. Here is one training step:
 
 # %% tags=["C14.15"]
-for name, run in {"without": lambda norm, x: norm(x), "with": lambda norm, x: checkpoint(norm, x, use_reentrant=False)}.items():
+ways = {
+    "without a checkpoint": lambda norm, x: torch.tanh(norm(x)),
+    "inside of a checkpoint": lambda norm, x: checkpoint(lambda h: torch.tanh(norm(h)), x, use_reentrant=False),
+    "in front of a checkpoint": lambda norm, x: checkpoint(torch.tanh, norm(x), use_reentrant=False),
+}
+for name, run in ways.items():
     norm, x = nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
     run(norm, x).sum().backward()
-    print(f"{name} a checkpoint: {norm.num_batches_tracked.item()} batches seen, running mean {norm.running_mean.item():.2f}")
+    print(f"{name}: {norm.num_batches_tracked.item()} batches seen, running mean {norm.running_mean.item():.2f}")
 
 # %% [markdown]
-# It has seen the batch twice. The gradients are right, since in training the statistics of the batch are used. But the running mean moves twice in each step, and it is used when you evaluate. The same is true of everything else that your code changes while it runs: counters, caches, lists that you append to.
+# Inside of a checkpoint it has seen the batch twice. The gradients are right, since in training the statistics of the batch are used. But the running mean moves twice in each step, and it is used when you evaluate. The last line is the cure: leave such a module outside. (`LayerNorm` and `GroupNorm` count nothing, and may stay inside.) The same is true of everything else that your code changes while it runs: counters, caches, lists that you append to.
 #
 # > **The rule.** The second run must meet what the first one met: `checkpoint` sets back the random numbers of torch, and nothing else.
 #
@@ -1017,7 +1093,7 @@ except torch.utils.checkpoint.CheckpointError as error:
 # $2: f32[2] = torch._ops.aten.sin.default($0)
 # ```
 #
-# (`detach` is added by the mechanism itself. The report says that you may ignore it.)
+# (`$0` is the input of the part, `$1` what its first operation returned. `detach` is added by the mechanism itself.)
 #
 # What is *not* noticed is a second run that saves tensors of the same shapes, with other numbers in them. The next program has a factor instead of a flag:
 
@@ -1035,8 +1111,6 @@ print("right:   ", torch.autograd.grad(x.sin().sum(), x)[0])
 # > **The rule.** A `CheckpointError` means that the second run saved something else, `debug=True` shows where, and a second run with other numbers of the same shapes is not noticed.
 #
 # ## Exercises
-#
-# They stand in the order in which they become harder; the numbers are only their names. `L.hint("14.1")` helps, `L.solution("14.1")` explains, and `L.progress()` lists what you have solved.
 #
 # **14.1 · Which happens?** (8 minutes). In every program `y` is the sine of `x`, which is `torch.tensor([0.5, 1.0], requires_grad=True)`. Afterwards `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the cosine of `x`).
 #
@@ -1072,25 +1146,6 @@ def noisy_block(torch, h, w, generator):
 L.check("14.4", noisy_block)
 
 # %% [markdown]
-# **14.2 · The bill** (8 minutes). A network has twelve layers like those of the lesson: each saves one activation, its result, and the input of the network is a leaf. Six plans:
-#
-# | | segments, each in a `Checkpoint`, first to last | and then, without a checkpoint |
-# | --- | --- | --- |
-# | A | none | 12 layers |
-# | B | 3, 3, 3, 3 layers | |
-# | C | 6, 6 | |
-# | D | 3, 3, 3 | 3 layers |
-# | E | 2, 4, 6 | |
-# | F | 6, 4, 2 | |
-#
-# Give a pair for each plan: how many activations are held at the peak, and how many times a layer runs, in forward and backward together. For a plan without checkpoints of, say, two layers it would be `(2, 2)`.
-
-# %%
-bill = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
-
-L.check("14.2", bill)
-
-# %% [markdown]
 # **14.6 · Diagnose** (6 minutes). Seven bug reports. Which change cures each? Choose from `"use_reentrant=False"`, `"draw it outside"`, `"give it as an argument"`, `"backward first"`, `"detach in pack"`, `"leave leaves alone"` and `"preserve_rng_state=True"`. One of them cures two reports, and one is not needed.
 #
 # - A "With my pack hook the memory grows in every step, and `gc.collect()` does not help. `pack` compresses what is large, and ends in `return tensor` for everything else."
@@ -1124,18 +1179,6 @@ def run_in_segments(torch, layers, h, length):
 
 
 L.check("14.7", run_in_segments)
-
-# %% [markdown]
-# **14.8 · Only what is cheap** (6 minutes). `product(h, w)` is expensive, and the gate behind it is cheap. Rewrite `gated`, so that the product is computed once, in forward and backward together, and of all that is computed only its operand `h` and its result stay in memory. The value and the gradients of `h`, `w` and `g` remain the same.
-
-
-# %%
-def gated(torch, product, h, w, g):
-    u = product(h, w)
-    return u * torch.sigmoid(g * u)
-
-
-L.check("14.8", gated)
 
 # %% [markdown]
 # **14.5 · Better than equal segments** (12 minutes, harder). The √n law is about segments of *equal* length. Can other lengths have a smaller peak? Return the lengths of the segments, first to last, for `n` layers that save one activation each, so that the peak is as small as it can be with one level of checkpoints. Plan F of the bill is a hint. (As there, the input of the network is not counted, and the last segment is checkpointed, too.)
@@ -1179,7 +1222,7 @@ L.check("14.5", plan)
 # - **C14.16** An argument of a checkpoint that was overwritten before backward raises; a tensor that its function finds elsewhere is used with its new numbers.
 # - **C14.17** A second run that saves another number of tensors raises CheckpointError, and debug=True names the operations of both runs; one that saves other numbers of the same shapes is not noticed.
 #
-# **A recipe.** If memory is short: `checkpoint(block, h, use_reentrant=False)` around each block. If time is short as well: only around what is cheap and large. Draw random numbers outside or with torch's own generators. Give to the function as arguments what you want to be checked. Backward first, and everything that writes into weights after it. Then compare the gradients with those of one step without a checkpoint: they must be the same to the last digit but one.
+# **A recipe.** If memory is short: `checkpoint(block, h, use_reentrant=False)` around each block. If time is short as well: only around what is cheap and large. Draw random numbers outside or with torch's own generators. Give to the function as arguments what you want to be checked. Backward first, and everything that writes into weights after it. Then compare the gradients with those of one step without a checkpoint, from the same seed: they must be equal up to rounding.
 #
 # **Your own engine** was finished in lesson 13, and no checkpoint waits for it here. If you want to go on by yourself: `SavedVariable` in `my_engine.py` is the place where `pack` and `unpack` would be called.
 #

@@ -256,7 +256,7 @@ def test_c12_8_autograd_grad(torch):
     y.backward(inputs=[w], retain_graph=True)  # stores, so it calls them
     assert [name for name, *_ in log] == ["h", "w", "post"]
 
-    h.register_hook(lambda g: g * 100)  # what the lesson's last section says of two requests
+    h.register_hook(lambda g: g * 100)  # with two requests: what h got before its hooks
     found = torch.autograd.grad(y, (h, w))
     assert [g.item() for g in found] == [5.0, 1000.0]
 
@@ -283,7 +283,7 @@ def test_c12_9_forward_hooks(torch):
 
     kept = {}
     with m.register_forward_hook(lambda m, args, out: kept.setdefault("relu", out.detach())):
-        assert not m(x).requires_grad  # what the lesson asks of setdefault
+        assert not m(x).requires_grad  # setdefault returns what it kept
 
 
 def test_c12_10_full_backward_hooks(torch):

@@ -286,6 +286,7 @@ def lesson_12(torch):
     h = x * 3
     h.register_hook(lambda grad: print("the first gets", grad.item()))
     h.register_hook(lambda grad: grad * 10)
+    h.register_hook(lambda grad: grad + 1)
     x.register_hook(lambda grad: print("x gets", grad.item()))
     (h + h * 4).backward()
     print(x.grad)

@@ -316,7 +316,27 @@ def ignored(torch):
     return seen_by_hooks(torch) == ([5.0, 5.0], 15.0)
 
 
-@mistake(12, "The hook of a leaf was never called. A leaf has no node of its own; its hooks belong to its accumulator.",
+@mistake(12, "Each hook was given the gradient that came. It should get what the hook before it returned.",
+         ("            for hook in node.hooks:\n                grad = hook(grad) or grad\n",
+          "            came = grad\n            for hook in node.hooks:\n"
+          "                grad = hook(came) or grad\n"))  # fmt: skip
+def unchained(torch):
+    seen, arrived = seen_by_hooks(torch)
+    return seen == [5.0, 5.0] and arrived == 150.0
+
+
+@mistake(12, "Hooks were called in another order than they were registered.",
+         ("            for hook in node.hooks:\n", "            for hook in node.hooks[::-1]:\n"))  # fmt: skip
+def out_of_order(torch):
+    x, seen = leaf(torch), []
+    x.register_hook(lambda grad: seen.append(1))
+    x.register_hook(lambda grad: seen.append(2))
+    (x * 3.0).backward()
+    return seen == [2, 1]
+
+
+@mistake(12, "The hook of a leaf was never called. Keep it in a list of the leaf, which each accumulator of this leaf "
+         "uses: the accumulator of the pass may be another one than you have asked for.",
          ("        self.hooks = variable.hooks", "        self.hooks = []"))  # fmt: skip
 def leaf_hooks(torch):
     x, seen = leaf(torch), []

@@ -193,7 +193,7 @@ class Pages:
         found = {}
         for frame in frames:
             if frame.step is not None:
-                found.setdefault(frame.step.node, set()).add("got " + clip(frame.step.got))
+                found.setdefault(frame.step.node, set()).add(got_line(frame.step))
             for i, text in frame.buffers.items():
                 found.setdefault(i, set()).add("holds " + clip(text))
         return found
@@ -282,7 +282,7 @@ class Pages:
         held = ""
         step = frame.step
         if state in ("n", "f") and step.began:
-            held = "got " + clip(step.got)
+            held = got_line(step)
         elif i in frame.buffers:
             held = "holds " + clip(frame.buffers[i])
         elif state == "d" and i in frame.freed:
@@ -351,6 +351,11 @@ class Pages:
                     dot.edge(f"n{i}", f"n{target}", label=full, id=f"e{len(page.edges)}")
                     page.edges.append((i, text, full))
         return dot.source
+
+
+def got_line(step):
+    """What the node of a step ran on, and what that was before a hook changed it."""
+    return f"hook: {clip(step.held)} → {clip(step.got)}" if step.held else "got " + clip(step.got)
 
 
 def clip(text, most=CLIPPED):

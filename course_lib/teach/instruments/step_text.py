@@ -110,7 +110,7 @@ def got_words(step):
     """What a node ran on."""
     if not step.began:
         return "nothing: it did not begin"
-    return f"{step.got} (hooks made that of {step.held})" if step.held else step.got
+    return f"{step.got} (a hook changed it: it was {step.held})" if step.held else step.got
 
 
 def sent_words(recording, frame):

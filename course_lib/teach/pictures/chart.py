@@ -25,9 +25,11 @@ PALE = ("#DCEBF7", "#FBE8C8", "#D5EFE6", "#F3DDEA", "#E3F2FB", "#F8DDCB")  # the
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # the second cue
 
 
-def chart(panels, across, up, log=False):
+def chart(panels, across, up, log=False, numbers=False):
     """Lines in one or more panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both logarithmic.
 
+    numbers: each point's number stands beside it, the axis across has its ticks where the points are, and a line
+    whose points are all of one height is drawn thin, without marks.
     Raises ValueError for panels without a single point.
     """
     if not panels or not all(lines and all(lines.values()) for lines in panels.values()):
@@ -37,10 +39,14 @@ def chart(panels, across, up, log=False):
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (title, lines) in zip(axes, panels.items(), strict=True):
             for (label, points), mark, colour in zip(lines.items(), MARKS, COLOURS, strict=False):
+                if numbers and len(set(points.values())) == 1:
+                    mark = "--"
                 axis.plot(list(points), list(points.values()), mark, color=colour, label=label, markersize=5)
             axis.set(title=title, xlabel=across, **({"xscale": "log", "yscale": "log"} if log else {}))
             if log:
                 plain_ticks(axis, lines)
+            if numbers:
+                number_points(axis, lines)
             axis.spines[["top", "right"]].set_visible(False)
             axis.legend(frameon=False, fontsize=9)
         axes[0].set_ylabel(up)
@@ -58,6 +64,22 @@ def plain_ticks(axis, lines):
             side.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
         side.set_major_formatter(lambda value, _: number(value))
         side.set_minor_formatter(lambda *_: "")
+
+
+def number_points(axis, lines):
+    """Each point's number beside it, once where lines meet; ticks across at the points."""
+    heights = {}
+    for points in lines.values():
+        for x, y in points.items():
+            heights.setdefault(x, set()).add(y)
+    axis.set_xticks(sorted(heights))
+    axis.minorticks_off()
+    axis.margins(y=0.12)
+    for x, ys in heights.items():
+        for y in sorted(ys):
+            below = len(ys) > 1 and y == min(ys)
+            at = {"xytext": (0, -7 if below else 6), "va": "top" if below else "bottom"}
+            axis.annotate(number(y), (x, y), textcoords="offset points", ha="center", fontsize=9, **at)
 
 
 def chart_text(panels, across, up):

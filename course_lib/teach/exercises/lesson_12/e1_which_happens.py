@@ -54,8 +54,9 @@ EXERCISE = WhichHappens(
                 "pass calls it.", {"B": "raises now"}),
         Mistake("the branch alone", "C: mul_ writes into the gradient itself, and the addition has sent the same "
                 "tensor to x.", {"C": "fine"}),
-        Mistake("a guard on gradients", "C: nobody guards gradients against a write. The version check of lesson 07 "
-                "is about saved tensors.", {"C": "raises at backward"}),
+        Mistake("a guard on gradients", "C: the version check of lesson 07 is about saved tensors, and a gradient is "
+                "none. A write is refused only where one number is repeated in memory, as behind a sum().",
+                {"C": "raises at backward"}),
         Mistake("mul_ now", "C: mul_ stands in the hook. It runs when the pass calls the hook, not in this line.",
                 {"C": "raises now"}),
         Mistake("the new h", "D: the hook was registered before the edit, so it gets the gradient of the old value, "

@@ -150,6 +150,10 @@ EXERCISE = Diagnose(
                 "output's place.", {"E": "register it later"}),
         Mistake("no features then", "E: without the hook the layers in front learn again, and no features are kept. "
                 "But those are wanted.", {"E": "remove the handle"}),
+        Mistake("a new tensor is the trouble", "E: the lambda does return a new tensor, the detached one. The output "
+                "should stay as it is.", {"E": "return a new tensor"}),
+        Mistake("no hook left", "F: then check sees nothing at all. It should see the gradient of the new value.",
+                {"F": "remove the handle"}),
         Mistake("it only looks", "F: check returns nothing, and nothing is replaced. It is called for another value "
                 "than you think.", {"F": "return a new tensor"}),
         Mistake("no loop", "F: there is no loop here, and h is the right tensor. But its value changes after the "

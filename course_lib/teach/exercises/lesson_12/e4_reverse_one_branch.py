@@ -138,7 +138,7 @@ EXERCISE = Exercise(
     "-strength; nobody else may notice. A gradient of the gradient must come out right, too.",
     name="turn_round", starter=STARTER_4,
     hints=(
-        "Whose gradient does a hook on h change? The lesson's second paragraph under Explain had a cure.",
+        "Whose gradient does a hook on h change? The section above, about one of two branches, had a cure.",
         "In evaluation the new tensor requires no grad. What does register_hook say to that?",
     ),
     solution=turned("r = h * 1", GUARDED, HOOK_4, "return r"),

@@ -87,7 +87,7 @@ def judge_steps(torch, parameters, idle, moved, old, grads, lr, handles):
 
     if all_near([-lr * g for g in grads]):
         if any(p.grad is not None for p in parameters):
-            return almost("gradients stay")
+            return almost("too early" if any(p._backward_hooks for p in parameters) else "gradients stay")
         return None
     if all_near([lr * g for g in grads]):
         return almost("uphill")
@@ -164,6 +164,9 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("gradients stay", "The parameters have moved rightly. But a .grad is left: with it the memory is "
                 "still taken, and the next pass adds to it.", stepping(SUB)),
+        Mistake("too early", "The parameters have moved rightly. But your hook is one of the gradient: it is called "
+                "before the gradient is added to .grad, so it cannot clear it, and what it returns takes the "
+                "gradient's place.", STARTER_6.replace("lambda grad:", "lambda grad, p=p:")),
         Mistake("the parameter for the gradient", "A post-accumulate hook is given the parameter, and you subtract "
                 "lr times that. The gradient is in its .grad.", stepping("p.sub_(lr * p)", NONE)),
         Mistake("only the last", "We called the hook of the first parameter by hand: it looks at the last parameter, "

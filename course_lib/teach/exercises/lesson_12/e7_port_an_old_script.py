@@ -6,11 +6,29 @@ from course_lib.teach.exercises.shared import array
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
-def truth_of(torch, net, x):
+class Boom(Exception):
+    """What a pass of the check fails with."""
+
+
+def turned(torch):
+    """A network that calls its children in another order than it has them in."""
+
+    class Turned(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last, self.first = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.last(self.first(x))
+
+    return Turned().double()
+
+
+def truth_of(torch, net, x, names):
     """The norms, layer by layer, without any hook; and the norms of the outputs' values."""
-    names, values = [name for name, _ in net.named_children()], [x]
-    for _, layer in net.named_children():
-        values.append(layer(values[-1]))
+    values, layers = [x], dict(net.named_children())
+    for name in names:
+        values.append(layers[name](values[-1]))
     tracked = [value for value in values if value.requires_grad]
     found = dict(zip(map(id, tracked), torch.autograd.grad(values[-1].sum(), tracked), strict=True))
     norms = [found[id(value)].norm().item() if id(value) in found else None for value in values]
@@ -27,15 +45,41 @@ def check(answer, torch):
         net = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2), nn.Sequential(nn.Linear(2, 2), nn.ReLU(),
                             nn.Linear(2, 4)), nn.Tanh()).double()  # fmt: skip
         x = array(torch, 4, 3, requires_grad=wanted_of_x)
-        pairs, sums, shown = truth_of(torch, net, x)
+        pairs, sums, shown = truth_of(torch, net, x, [name for name, _ in net.named_children()])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = answer(torch, net, x)
+            try:
+                found = answer(torch, net, x)
+            except RuntimeError as error:
+                if "hook returned" in str(error):
+                    return almost("something returned", f"“{error}”. ")
+                raise
             again = answer(torch, net, x)
         verdict = judged(torch, found, pairs, sums, shown) or judged(torch, again, pairs, sums, shown)
         if verdict:
             return verdict
-    return correct("each layer by its own name, with the gradients of its own input and output.")
+    fail_a_pass(answer, torch)
+    right = correct("each layer by its own name, with the gradients of its own input and output.")
+    return check_turned(answer, torch) or right
+
+
+def check_turned(answer, torch):
+    """The verdict on a network whose forward is not the row of its children, or None."""
+    net, x = turned(torch), array(torch, 4, 3, requires_grad=True)
+    walked = truth_of(torch, net, x, ["last", "first"])[0]
+    found = answer(torch, net, x)
+    if same(found, walked):
+        return almost("the children in a row")
+    return judged(torch, found, *truth_of(torch, net, x, ["first", "last"]))
+
+
+def fail_a_pass(answer, torch):
+    """A pass that fails half-way. The guard notices hooks that are left then, and an error that does not come out."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), failing(torch), torch.nn.Linear(3, 2)).double()
+    try:
+        answer(torch, net, array(torch, 4, 3))
+    except Boom:
+        pass
 
 
 def judged(torch, found, pairs, sums, shown):
@@ -72,6 +116,21 @@ def judged(torch, found, pairs, sums, shown):
 
 def rest(table, first):
     return {name: pair for name, pair in table.items() if name != first}
+
+
+def failing(torch):
+    """A module through which no backward pass comes."""
+
+    def hook(grad):
+        raise Boom
+
+    class Failing(torch.nn.Module):
+        def forward(self, x):
+            y = x * 1
+            y.register_hook(hook)
+            return y
+
+    return Failing()
 
 
 def same(found, wanted):
@@ -123,7 +182,8 @@ PAIR = "(None if went is None else went.norm().item(), came.norm().item())"
 EXERCISE = Exercise(
     id="12.7", kind="repair", title="Port an old script", minutes=10, difficulty=2,
     question="Return for each child of `net` by name the norm of the gradient of its input (None where none is "
-    "computed) and of its output, in a pass from net(x).sum(). Your hooks should be gone afterwards.",
+    "computed) and of its output, in one pass from net(x).sum(). Your hooks should be gone afterwards, also if "
+    "the pass fails.",
     name="norms_by_layer", starter=STARTER,
     hints=(
         "Which node does the old hook hang on? For a linear layer, which gradient comes first there?",
@@ -140,13 +200,21 @@ EXERCISE = Exercise(
         "                norms[name] = tuple(None if g is None else g.norm().item() for g in (went[0], came[0]))\n"
         "            stack.enter_context(layer.register_full_backward_hook(hook))\n"
         "        net(x).sum().backward()\n    return norms\n",
-        "def norms_by_layer(torch, net, x):\n    values = [x]\n    for layer in net.children():\n"
-        "        values.append(layer(values[-1]))\n"
-        "    wanted = [value for value in values if value.requires_grad]\n"
-        "    grads = [g.norm().item() for g in torch.autograd.grad(values[-1].sum(), wanted)]\n"
-        "    grads = [None] * (len(values) - len(grads)) + grads\n"
-        "    names = [name for name, _ in net.named_children()]\n"
-        "    return dict(zip(names, zip(grads, grads[1:])))\n",
+        """\
+def norms_by_layer(torch, net, x):
+    import contextlib
+
+    seen = {}
+    with contextlib.ExitStack() as stack:
+        for name, layer in net.named_children():
+            hook = lambda m, args, out, name=name: seen.update({name: (args[0], out)})
+            stack.enter_context(layer.register_forward_hook(hook))
+        loss = net(x).sum()
+    wanted = {id(t): t for pair in seen.values() for t in pair if t.requires_grad}
+    grads = dict(zip(wanted, torch.autograd.grad(loss, list(wanted.values()))))
+    norm = lambda t: grads[id(t)].norm().item() if id(t) in grads else None
+    return {name: (norm(came), norm(out)) for name, (came, out) in seen.items()}
+""",
     ),
     mistakes=(
         Mistake("the old kind", "The second numbers are right. The first are what the last node of each layer sends "
@@ -157,6 +225,23 @@ EXERCISE = Exercise(
                 edit("hook_for(name)))", "hook_for()))", "def hook_for(name)", "def hook_for()")),
         Mistake("guard: left hooks", "The second call would then count with the hooks of the first.",
                 edit("            handle.remove()", "            pass")),
+        Mistake("guard: left hooks, after an error", "",
+                edit("    try:\n        net(x).sum().backward()\n    finally:\n        for handle in handles:\n"
+                     "            handle.remove()\n",
+                     "    net(x).sum().backward()\n    for handle in handles:\n        handle.remove()\n")),
+        Mistake("something returned", "What a hook returns takes the place of grad_input, unless it is None. "
+                "setdefault, for one, returns what it has stored.",
+                edit("    norms[name] = ", "    return norms.setdefault(name, ",
+                     "came.norm().item())\n\n        return", "came.norm().item()))\n\n        return")),
+        Mistake("the children in a row", "You call the children one after the other, in the order in which the network "
+                "has them. Its own forward may use them in another way. Call net(x).",
+                "def norms_by_layer(torch, net, x):\n    values = [x]\n    for layer in net.children():\n"
+                "        values.append(layer(values[-1]))\n"
+                "    wanted = [value for value in values if value.requires_grad]\n"
+                "    grads = [g.norm().item() for g in torch.autograd.grad(values[-1].sum(), wanted)]\n"
+                "    grads = [None] * (len(values) - len(grads)) + grads\n"
+                "    names = [name for name, _ in net.named_children()]\n"
+                "    return dict(zip(names, zip(grads, grads[1:])))\n"),
         Mistake("turned round", "The numbers are right and stand in the wrong order: the input comes first, although "
                 "its gradient comes last.",
                 edit(PAIR, "(came.norm().item(), None if went is None else went.norm().item())")),

@@ -18,17 +18,17 @@ def residual(torch, hook):
 EXERCISE = Predict(
     id="12.p1", title="A tamed branch", minutes=2, difficulty=1,
     question="`f = x * 3`, `out = x + f`, the loss weighs `out` with 1 and 2, and a hook on `f` returns "
-    "`grad.clamp(-0.5, 0.5)`. What is `x.grad`?",
+    "`grad.clamp(-0.01, 0.01)`. What is `x.grad`?",
     hints=(
         "Which gradient comes back to out? The addition hands it on, unchanged, along both arrows.",
         "The hook stands on f, the result of the product. Is it called before or after the node of that product "
         "multiplies by 3?",
     ),
-    solution="answer = [2.5, 3.5]",
-    why="[1, 2] comes to out and goes on to x and to f. At f it is cut to [0.5, 0.5], then the node multiplies by 3, "
-    "and x gets [1, 2] + [1.5, 1.5].",
-    alternatives=("answer = (2.5, 3.5)", "answer = [2.50, 3.50]"),
-    read=some_numbers(2), truth=lambda torch: residual(torch, lambda grad: grad.clamp(-0.5, 0.5)), equal=agree,
+    solution="answer = [1.03, 2.03]",
+    why="[1, 2] comes to out and goes on to x and to f. At f it is cut to [0.01, 0.01], then the node multiplies by "
+    "3, and x gets [1, 2] + [0.03, 0.03].",
+    alternatives=("answer = (1.03, 2.03)", "answer = [1.030, 2.030]"),
+    read=some_numbers(2), truth=lambda torch: residual(torch, lambda grad: grad.clamp(-0.01, 0.01)), equal=agree,
     wanted="Give a list of two numbers.",
     shown="the connection kept its gradient, the branch was cut off before its node ran.",
     otherwise="Two gradients are added at x: one through the connection, one through the branch. Work out each.",
@@ -36,21 +36,19 @@ EXERCISE = Predict(
         Mistake("only looked", "That would be so if the hook had returned None. It returns a tensor, and that takes "
                 "the place of the gradient.", [4, 8]),
         Mistake("all of x", "The hook stands on f, not on x. What comes through the connection never passes it.",
-                [0.5, 0.5]),
+                [0.01, 0.01]),
         Mistake("after the node", "You cut off what the product sends to x, after the multiplication by 3. The hook "
-                "stands on the result of the product: it is called before that node runs.", [1.5, 2.5]),
+                "stands on the result of the product: it is called before that node runs.", [1.01, 2.01]),
         Mistake("both ways", "You cut off the gradient of the connection as well. (With clamp_ in the place of clamp "
-                "you would be right; the lesson comes to that.)", [2, 2]),
+                "you would be right; the lesson comes to that.)", [0.04, 0.04]),
         Mistake("the branch alone", "That is what comes through the branch. The connection sends [1, 2] besides.",
-                [1.5, 1.5]),
-        Mistake("the second number", "The first number is right. For the second, 2 comes back to out and to f: what "
-                "does the cut leave of it?", [2.5, 4.5]),
+                [0.03, 0.03]),
         Mistake("the connection alone", "That is what comes through the connection. The branch sends something "
                 "besides: cut off, but not 0.", [1, 2]),
-        Mistake("cut at half", "You halved the gradient of f. clamp(-0.5, 0.5) does not scale: what is above 0.5 "
-                "becomes 0.5.", [2.5, 5]),
+        Mistake("scaled", "You took a hundredth of the gradient of f. clamp(-0.01, 0.01) does not scale: what is above "
+                "0.01 becomes 0.01.", [1.03, 2.06]),
         Mistake("ones for the loss", "The loss weighs the two numbers of out with 1 and 2, so [1, 2] comes back to "
-                "it, not [1, 1].", [2.5, 2.5]),
+                "it, not [1, 1].", [1.03, 1.03]),
     ),
-    reveals=("[2.5000, 3.5000]", "1 + 1.5 and 2 + 1.5"),
+    reveals=("[1.0300, 2.0300]", "1 + 0.03 and 2 + 0.03"),
 )  # fmt: skip

@@ -66,5 +66,5 @@ EXERCISE = Predict(
         Mistake("the leaf too early", "D is called with the gradient of w. Nobody knows it before the node of y has "
                 "run, and what C returns may change it.", "BEDCA", when=lambda given, _: True),
     ),
-    reveals=("B            E          the node", "they decide what the gradient is"),
+    reveals=("B  →  E  →  the node runs", "they decide what the gradient is"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from course_lib.teach.exercises.lesson_14.shared import peak_and_runs
 from course_lib.teach.exercises.shared import as_number
-from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from course_lib.teach.practice.exercise import ALMOST, Exercise, Mistake, almost, correct, edit, not_yet
 from course_lib.teach.practice.table import judged_rows
 
 PLANS = {  # lengths of the segments, and layers after them that are not checkpointed
@@ -28,8 +28,10 @@ NAMED = {
     ("C", (6, 24)): "segment only",
     ("D", (6, 24)): "the last one runs once",
     ("D", (9, 21)): "all at once",
+    ("D", (5, 21)): "the first plain layer",
     ("E", (6, 24)): "segment only",
     ("F", (8, 24)): SAME_SUM,
+    ("F", (4, 24)): "the last segment alone",
 }
 
 
@@ -45,12 +47,15 @@ def check(answer, torch):
         given[letter] = tuple(pair)
     truth = {letter: peak_and_runs(torch, *plan) for letter, plan in PLANS.items()}
     wrong = [letter for letter in PLANS if given[letter] != truth[letter]]
-    if len(wrong) > 1 and all(given[each] == truth[each][::-1] for each in wrong):
+    if wrong and all(given[each] == truth[each][::-1] for each in wrong):
         return almost("turned round")
     named = {letter: NAMED[letter, given[letter]] for letter in wrong if (letter, given[letter]) in NAMED}
-    return judged_rows(wrong, list(PLANS), named, "are right") or correct(
-        "you can say what a plan costs, in memory and in time, before you try it."
-    )
+    verdict = judged_rows(wrong, list(PLANS), named, "are right")
+    if verdict is None:
+        return correct("you can say what a plan costs, in memory and in time, before you try it.")
+    if verdict.outcome == ALMOST:  # several plans share these sentences
+        verdict = almost(verdict.text, f"{verdict.lead}{next(each for each in wrong if each in named)}: ")
+    return verdict
 
 
 EXERCISE = Exercise(
@@ -89,12 +94,16 @@ EXERCISE = Exercise(
                 edit("'D': (6, 21)", "'D': (9, 21)")),
         Mistake("the last one runs once", "The last three layers of D are not checkpointed, so they run once.",
                 edit("'D': (6, 21)", "'D': (6, 24)")),
+        Mistake("the first plain layer", "A plain layer saves its input as well. That of the first one is the result "
+                "of the last checkpoint, and no other layer has it.", edit("'D': (6, 21)", "'D': (5, 21)")),
+        Mistake("the last segment alone", "That is the sum for the last segment. The peak is the largest sum, and the "
+                "first segment is longer.", edit("'F': (6, 24)", "'F': (4, 24)")),
         Mistake("no second run", "A has no checkpoint, so nothing is run again.", edit("(12, 12)", "(12, 24)")),
-        Mistake("runs forgotten", "In B each layer runs in forward, and once more in backward.",
+        Mistake("runs forgotten", "Each layer runs in forward, and once more in backward.",
                 edit("'B': (6, 24)", "'B': (6, 12)")),
-        Mistake("three times", "In B a layer runs twice: once in forward, and once when its segment is run again.",
+        Mistake("three times", "A layer runs twice: once in forward, and once when its segment is run again.",
                 edit("'B': (6, 24)", "'B': (6, 36)")),
-        Mistake(SAME_SUM, "In F the longest segment is the first. When it is run again, the others are done, and "
+        Mistake(SAME_SUM, "The longest segment is the first. When it is run again, the others are done, and "
                           "nothing "
                 "else is put aside.", edit("'F': (6, 24)", "'F': (8, 24)")),
         Mistake("turned round", "The numbers are right, the other way round: first the peak, then the runs.",

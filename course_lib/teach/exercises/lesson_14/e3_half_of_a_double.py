@@ -20,7 +20,7 @@ def held_in(thing, torch, depth=0):
 
 def check(answer, torch):
     """A network in float64, one in float32, an index and a mask; several sizes, 0-d among them."""
-    seen = []  # (was it a leaf, its type, its shape, what is held: same memory, bytes)
+    seen = []  # (was it a leaf, its type, its size, what is held: same memory, bytes; does it require a gradient)
     pair = answer(torch)
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(callable, pair))):
         return not_yet("The function should return the pair: pack, unpack.")
@@ -32,16 +32,16 @@ def check(answer, torch):
         same = any(each.data_ptr() == tensor.data_ptr() for each in held)
         kind = str(tensor.dtype).rpartition(".")[2]
         size = sum(each.numel() * each.element_size() for each in held)
-        seen.append((tensor.is_leaf, kind, tensor.numel(), same, size))
+        seen.append((tensor.is_leaf, kind, tensor.numel(), same, size, tensor.requires_grad))
         return packed
 
     for shape in ((20, 15), (3,), (), (1, 4)):
         x = array(torch, *shape, requires_grad=True)
-        w = array(torch, *shape, requires_grad=True)
-        wanted = [flat(g) for g in torch.autograd.grad(network(torch, x, w), (x, w))]
+        w, data = array(torch, *shape, requires_grad=True), array(torch, *shape)
+        wanted = [flat(g) for g in torch.autograd.grad(network(torch, x, w, data), (x, w))]
         try:
             with hooks_of(torch)(watched, unpack):
-                y = network(torch, x, w)
+                y = network(torch, x, w, data)
             y.backward()
         except (RuntimeError, TypeError, AttributeError) as error:
             if "dtype" in str(error) or "type" in str(error).lower():
@@ -54,17 +54,17 @@ def check(answer, torch):
     return judge_seen(seen) or check_single(torch, pack, unpack) or check_rings(torch, pack, unpack)
 
 
-def network(torch, x, w):
-    """Saves leaves, results, an input and a mask."""
-    h = torch.tanh(x * w)
+def network(torch, x, w, data):
+    """Saves leaves, plain data, results, an input and a mask."""
+    h = torch.tanh(x * w) * data
     return (torch.where(h > 0, h.exp(), h.sin()) * w).sum()
 
 
 def judge_seen(seen):
     """The verdict on what pack was given and what it held, or None."""
-    for leaf, kind, count, same, size in seen:
+    for leaf, kind, count, same, size, asks in seen:
         if leaf and not same and size:
-            return almost("leaves")
+            return almost("leaves" if asks else "data")
         if not leaf and kind == "float64" and size >= 8 * count and count > 1:
             return almost("small ones" if count < 100 and any(
                 not other[0] and other[4] == 4 * other[2] for other in seen if other[2] >= 100
@@ -75,14 +75,23 @@ def judge_seen(seen):
 def check_single(torch, pack, unpack):
     """Both types come back as they were, and float32 with the same numbers."""
     for dtype, name in ((torch.float64, "another type"), (torch.float32, "float32 becomes double")):
+        held = []
+
+        def watched(tensor, held=held):
+            packed = pack(tensor)
+            held[:] = [tensor.data_ptr(), *(each.data_ptr() for each in held_in(packed, torch))]
+            return packed
+
         x = torch.tensor([0.5, 1.5], requires_grad=True, dtype=dtype)
-        with hooks_of(torch)(pack, unpack):
+        with hooks_of(torch)(watched, unpack):
             y = (x * 1).exp()
         slot = y.grad_fn._saved_result
         if slot.dtype != dtype:
             return almost(name)
     if flat(slot) != flat(y):
         return not_yet("A network in float32 gets other numbers back.")
+    if len(held) > 1 and held[0] not in held[1:]:
+        return almost("copied for nothing")
     return None
 
 
@@ -134,8 +143,8 @@ EXERCISE = Exercise(
     question="A network computes in float64, and what it saves shall wait in float32. In the posted pair three things "
              "are "
     "wrong. Return a pair (pack, unpack) with which everything in float64 that was computed is held in half the bytes, "
-    "also if it is small; leaves are not copied; everything comes back in its own type; and nothing is kept alive in a "
-    "ring. Networks in float32, and masks, must go through unchanged.",
+    "also if it is small; leaves, and what is not in float64, are not copied; everything comes back in its own type; "
+    "and nothing is kept alive in a ring. Networks in float32, and masks, must go through unchanged.",
     name="pair", starter=STARTER,
     hints=(
         "Ask for each kind of tensor what pack returns: a leaf, a small result, a large result, a mask, something in "
@@ -158,6 +167,10 @@ EXERCISE = Exercise(
                         "with its "
                 "node.", edit("tensor.detach(), tensor.dtype", "tensor, tensor.dtype")),
         Mistake("leaves", "A leaf is held as a second copy. It exists anyway.", edit("tensor.is_leaf", "False")),
+        Mistake("data", "Data that requires no gradient is held as a second copy. It is a leaf like the weights, and "
+                "exists anyway.", edit("tensor.is_leaf", "tensor.is_leaf and tensor.requires_grad")),
+        Mistake("copied for nothing", "A result in float32 is held as a second copy, which is no smaller.",
+                edit("return tensor.detach()", "return tensor.clone()")),
         Mistake("another type", "A slot gives back another type than was saved, so the formula computes in float32, or "
                 "refuses.", edit("tensor.to(dtype)", "tensor")),
         Mistake("float32 becomes double", "What was float32 comes back as float64. How can unpack know which of the "

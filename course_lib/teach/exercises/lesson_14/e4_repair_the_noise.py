@@ -1,5 +1,6 @@
 """Exercise 14.4: repair the noise."""
 
+from course_lib.teach.exercises.lesson_14.shared import quiet
 from course_lib.teach.exercises.shared import array, flat, near
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
@@ -9,7 +10,17 @@ def check(answer, torch):
         verdict = one_block(answer, torch, rows, wide, seed)
         if verdict is not None:
             return verdict
-    return correct("the gradient belongs to the output, and the activations are still not stored.")
+    shown = "the gradient belongs to the output, and the activations are still not stored."
+    return correct(shown if trains_on_data(answer, torch) else f"{shown} But w is not an argument of your checkpoint, "
+                   "and in the form that you have chosen it gets no gradient when h is plain data.")  # fmt: skip
+
+
+def trains_on_data(answer, torch):
+    """Does w get a gradient when h requires none?"""
+    w, generator = array(torch, 3, 3, requires_grad=True), torch.Generator()
+    with quiet():
+        y = answer(torch, array(torch, 2, 3), w, generator)
+    return y.grad_fn is not None
 
 
 def one_block(answer, torch, rows, wide, seed):
@@ -94,6 +105,7 @@ EXERCISE = Exercise(
         "            drawn.append(torch.rand(h.shape, generator=generator).to(h.dtype))\n"
         "        return torch.tanh(h @ w) * drawn[0]\n\n"
         "    return torch.utils.checkpoint.checkpoint(block, h, use_reentrant=False)\n",
+        edit("use_reentrant=False", "use_reentrant=True"),  # right, with a word about plain data
     ),
     mistakes=(
         Mistake("drawn again", "The second run draws other noise, so the gradient belongs to another output. Only the "

@@ -56,10 +56,12 @@ def named(lengths, n, said):
         return almost("one by one", said)
     if list(lengths) == sorted(lengths) and lengths[0] < lengths[-1]:
         return almost("growing", said)
-    if max(lengths) - min(lengths[:-1]) <= 1:
+    if max(lengths) - min(lengths) <= 1 or len(set(lengths[:-1])) == 1 and lengths[-1] < lengths[0]:
         return almost("equal", said)
     if all(abs(a - 2 * b) <= 1 for a, b in zip(lengths, lengths[1:], strict=False)):
         return almost("halving", said)
+    if lengths[0] > least(n) and list(lengths) == sorted(lengths, reverse=True):
+        return almost("too long in front", said)
     return not_yet(f"{said}It can be {least(n)}.")
 
 
@@ -95,9 +97,8 @@ EXERCISE = Exercise(
         "            n -= length\n    return tuple(lengths)\n",
     ),
     mistakes=(
-        Mistake("equal", "Your segments are equal, as in the lesson. But the last one has the most inputs in front of "
-                         "it, "
-                "and the first one has none.",
+        Mistake("equal", "Your segments are equal, as nearly as they can be. But the last one has the most "
+                "inputs in front of it, and the first one has none.",
                 "def plan(n):\n    k = max(1, round(n**0.5))\n"
                 "    return [min(k, n - i) for i in range(0, n, k)]\n"),
         Mistake("one by one", "With segments of one layer, every activation is put aside.",
@@ -112,6 +113,11 @@ EXERCISE = Exercise(
         Mistake("halving", "Halves become shorter too quickly: the first segment alone saves half of all activations.",
                 "def plan(n):\n    lengths = []\n    while n > 0:\n        lengths.append((n + 1) // 2)\n"
                 "        n //= 2\n    return lengths\n"),
+        Mistake("too long in front", "Segments that become shorter are the right idea. But the peak is at least what "
+                "the first one saves, and yours is longer than it has to be.",
+                "def plan(n):\n    p = 1\n    while p * (p + 1) // 2 < n:\n        p += 1\n    p, lengths = p + 1, []\n"
+                "    while n > 0:\n        lengths.append(min(p, n))\n        n -= lengths[-1]\n        p -= 1\n"
+                "    return lengths\n"),
     ),
     check=check,
 )  # fmt: skip

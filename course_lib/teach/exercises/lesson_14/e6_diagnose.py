@@ -27,11 +27,14 @@ def grows(torch, cure):
 
 def embeddings_rest(torch, cure):
     """B: does the table of embeddings get no gradient?"""
-    embedding = torch.nn.Embedding(5, 2)
+    table, tokens, reentrant = leaf(torch, numbers(5)), torch.tensor([0, 3]), cure != "use_reentrant=False"
     with quiet():
-        h = checkpoint_of(torch)(embedding, torch.tensor([0, 3]), use_reentrant=cure != "use_reentrant=False")
+        if cure == "give it as an argument":
+            h = checkpoint_of(torch)(lambda tokens, table: table[tokens], tokens, table, use_reentrant=reentrant)
+        else:
+            h = checkpoint_of(torch)(lambda tokens: table[tokens], tokens, use_reentrant=reentrant)
         (h * leaf(torch, [1.0, 2.0])).sum().backward()
-    return embedding.weight.grad is None
+    return table.grad is None
 
 
 def other_gradients(torch, cure):
@@ -41,6 +44,8 @@ def other_gradients(torch, cure):
     if cure == "draw it outside":
         noise = torch.rand(50, generator=generator)
         y = checkpoint_of(torch)(lambda a: a * noise, x, use_reentrant=False)
+    elif cure == "give it as an argument":
+        y = checkpoint_of(torch)(lambda a, g: a * torch.rand(50, generator=g), x, generator, use_reentrant=False)
     else:
         y = checkpoint_of(torch)(
             lambda a: a * torch.rand(50, generator=generator), x, use_reentrant=cure != "use_reentrant=True"
@@ -114,8 +119,7 @@ EXERCISE = Diagnose(
              "and "
     "one is not needed.",
     hints=(
-        "Three reports are about pack hooks or about what a second run finds. Ask each time: who holds what, and since "
-        "when?",
+        "A and E are about pack hooks: what do they hold? C, D and F are about the second run: what does it find?",
         "In B and G the weights are inside of the checkpoint. What does the large graph know of them?",
         "D and F look alike. But in D the author wants a right gradient, and in F an error.",
     ),
@@ -123,10 +127,15 @@ EXERCISE = Diagnose(
         "its "
     "arguments only. C: a generator of one's own is not set back. D: the second run finds the clipped weight. E: a "
     "packed "
-    "leaf is a second copy. F: only arguments have a version that is compared.",
+    "leaf is a second copy. F: only arguments have a version that is compared. (In B the table as an argument would "
+    "do, too. In G it would not: the re-entrant form refuses autograd.grad altogether.)",
     right={"A": "detach in pack", "B": "use_reentrant=False", "C": "draw it outside", "D": "backward first",
            "E": "leave leaves alone", "F": "give it as an argument", "G": "use_reentrant=False"},
     symptoms=SYMPTOMS,
+    alternatives=(
+        'cures = {"A": "detach in pack", "B": "give it as an argument", "C": "draw it outside", "D": "backward first", '
+        '"E": "leave leaves alone", "F": "give it as an argument", "G": "use_reentrant=False"}',
+    ),
     choices=CHOICES,
     ask="one of the seven changes",
     mistakes=(
@@ -135,9 +144,6 @@ EXERCISE = Diagnose(
         Mistake("another kind of hooks", "A: there is no checkpoint in this report. The hook itself returns what it "
                                          "must "
                 "not hold.", {"A": ("use_reentrant=False", "backward first")}),
-        Mistake("indices have no gradient", "B: token numbers are integers, and integers cannot require a gradient, "
-                                            "as an "
-                "argument or otherwise. Which form does without?", {"B": "give it as an argument"}),
         Mistake("the order is right", "B: backward runs, and comes before the step. But there is no node that would "
                                       "start "
                 "the second run.", {"B": "backward first"}),
@@ -145,6 +151,9 @@ EXERCISE = Diagnose(
                 "generator is another one.", {"C": "preserve_rng_state=True"}),
         Mistake("either form", "C: both forms run the block a second time, and both draw again.",
                 {"C": "use_reentrant=False"}),
+        Mistake("the generator as an argument", "C: as an argument it is still the one generator, which has moved on "
+                "between the two runs. The noise itself could be an argument, but where would it have to be drawn?",
+                {"C": "give it as an argument"}),
         Mistake("an error instead", "D: then there would be an error again. The author wants the right gradient.",
                 {"D": "give it as an argument"}),
         Mistake("the newer form, too", "D: in both forms the second run takes the weight as it is then.",

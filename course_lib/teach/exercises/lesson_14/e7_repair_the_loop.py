@@ -149,9 +149,8 @@ EXERCISE = Exercise(
         "        else:\n            h = chain(part)(h)\n    return h\n",
     ),
     mistakes=(
-        Mistake("late", "In backward each segment runs the layers of the last one: the function looks i up when it "
-                        "runs, "
-                "and by then the loop is over.", edit("segment(a, i=i):", "segment(a):")),
+        Mistake("late", "In backward each segment runs the layers of the last one: the function looks up its names "
+                        "when it runs, and by then the loop is over.", edit("segment(a, i=i):", "segment(a):")),
         Mistake("no node", "With plain data as input, the result has no history at all. In the form that you use, an "
                 "argument has to require a gradient.", edit("=False", "=True")),
         Mistake("some without a node", "Some layers get no gradient: what goes into a segment is cut off from the "

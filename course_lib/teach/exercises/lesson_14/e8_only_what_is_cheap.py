@@ -81,6 +81,13 @@ EXERCISE = Exercise(
     why="The result of the product is an argument of the checkpoint, so it is put aside and not computed again. Of the "
     "gate nothing is saved.",
     alternatives=(
+        "def gated(torch, product, h, w, g):\n    class Checkpoint(torch.autograd.Function):\n        @staticmethod\n"
+        "        def forward(ctx, part, h):\n            ctx.part = part\n            ctx.save_for_backward(h)\n"
+        "            return part(h)\n\n        @staticmethod\n        def backward(ctx, grad):\n"
+        "            (h,) = ctx.saved_tensors\n            h = h.detach().requires_grad_()\n"
+        "            with torch.enable_grad():\n                result = ctx.part(h)\n"
+        "            result.backward(grad)\n            return None, h.grad\n\n"
+        "    return Checkpoint.apply(lambda u: u * torch.sigmoid(g * u), product(h, w))\n",
         edit("(u, g)", "(u)", ", g, use", ", use"),
         "def gated(torch, product, h, w, g):\n    u = product(h, w)\n"
         "    return torch.utils.checkpoint.checkpoint(lambda u, g: u * torch.sigmoid(g * u), u, g, "

@@ -176,7 +176,7 @@ def test_a_custom_backward_that_does_not_read_what_was_saved_does_not_fail(torch
 
 
 def test_a_function_that_saved_nothing_has_nothing_freed(torch):
-    """After its pass our engine knows that there was no slot; a node of PyTorch cannot tell, and the picture says so."""
+    """After its pass our engine knows that there was no slot. A node of PyTorch cannot tell: the picture says so."""
 
     class Stash(torch.autograd.Function):
         @staticmethod

@@ -392,7 +392,7 @@ print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
 print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
 
 # %% [markdown]
-# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. It lacks something, although `gradcheck` was content. To see what, we write the same Function once more and compute `w` *again* in `backward`. Then we draw the graphs of both gy in one picture; each is the last factor of its formula times the incoming 1.
+# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. It lacks something, although `gradcheck` was content. To see what, we write the same Function once more and compute `w` *again* in `backward`. Then we draw the graphs of both gy in one picture. Each of them ends in a product: the gradient 1 that came in, times the formula.
 #
 # And there is a tester for second derivatives, too: `gradgradcheck`.
 
@@ -425,7 +425,7 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
 #
 # ## What does backward owe?
 #
-# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.** We write the third story to its end, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0.
+# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.** **Now the third story can be finished**, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0.
 
 
 # %%
@@ -618,7 +618,8 @@ for module in (A(), B(), C()):
 # - **B.** This is the way to use a Function in a module. The module holds parameters and settings, and its `forward` calls `apply`, which hangs the Function's own node on the result.
 # - **C.** `forward` of a Function, called by hand, is a function like any other. Its product was recorded, with a node of its own, and `backward` is not asked.
 #
-# > **The rule.** What counts in a backward pass is the node on the result, and only `apply` makes one of your class. When in doubt, print `y.grad_fn`.#
+# > **The rule.** What counts in a backward pass is the node on the result, and only `apply` makes one of your class. When in doubt, print `y.grad_fn`.
+#
 # ## Exercises: a module that does what it says
 #
 # **11.10 · A fake backward** (6 minutes). This layer was posted in a forum: "It should leave the values as they are and multiply the gradient by `factor`. It leaves the gradient as it is, too." Repair it. Each layer has a factor of its own; what counts is the factor at the time of forward. Whatever else is computed from the input must not notice the layer, and an input that requires no gradient is welcome.
@@ -655,7 +656,7 @@ L.check("11.10", ScaleGradient)
 #
 # You know the first two. The others follow, one by one.
 #
-# **Your backward cannot be differentiated.** It reads saved intermediates, for example, as that of `Mix` does. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell asks for one twice, of the square of the result and of the result itself:
+# **Your backward cannot be differentiated.** It reads saved intermediates, for example, as that of `Mix` does. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell tries it twice, once behind a square and once with the result itself:
 
 
 # %% tags=["C11.8"]
@@ -668,14 +669,14 @@ class Once(Mix):
 
 x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
 gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
-print("of the square: the gradients are right:", gx.item(), gy.item())
+print("behind a square: the gradients are right:", gx.item(), gy.item())
 with expect_error(RuntimeError, "marked with @once_differentiable"):
     gy.backward()
 gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
 print("of the result itself: gy has a history:", gy.requires_grad)
 
 # %% [markdown]
-# The last line shows a hole. The square sends a gradient with a history, 2 times the result, and the error comes. The result itself is sent a plain 1. If the gradient that arrives has no history, then what backward returns has none either, not even one that refuses. In a loss it is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
+# The last line shows a hole. A square sends back a gradient with a history, 2 times the result, and the error comes. The result itself is given a plain 1. If the gradient that arrives has no history, then what backward returns has none either, not even one that refuses. In a loss it is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
 #
 # **Your forward writes into its argument.** `Triple` does. `mark_dirty` says so, and what it names must also be returned, or `apply` raises. We do it once without the mark and once with it, and ask for the slope of `h` *after* the write. `h` is 6 then, three times `x`, so it should be 3. (`compare` draws the graph of `h` before and after the marked write.)
 
@@ -801,7 +802,7 @@ print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.need
 #
 # ## Exercises: what has to be said
 #
-# **11.1 · Which happens?** (7 minutes). `Cube` and `Triple` are those of the lesson. `Exp` is too, and its backward multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
+# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson. The backward of `Exp` multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -1034,6 +1035,7 @@ for large in (1e4, 1e8):
 # </details>
 #
 # **The third: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
+#
 # ```python
 # class Borrows(torch.autograd.Function):
 #     @staticmethod

@@ -176,6 +176,8 @@ print("built in: ", torch.autograd.grad(x**3, x, upstream))
 # %% [markdown]
 # ## Exercises: an easy one already now
 #
+# (In this lesson an exercise stands where you have just read what it needs. The numbers are names, so none is missing when they do not follow each other.)
+#
 # **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. A unit outside the window is so far from switching that it had better be left alone.
 #
 # `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.

@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and name the line that is missing.
 #
-# **Minutes** 215, in three sittings of 85, 85 and 45 with a rest between them, and 45 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 200, in three sittings of 75, 85 and 40 with a rest between them, and 45 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -36,7 +36,7 @@ import weakref
 
 import numpy as np
 
-from course_lib.teach import compare, draw, expect_error, grids, lesson, show
+from course_lib.teach import compare, draw, expect_error, grids, lesson
 
 L = lesson(11)
 
@@ -88,11 +88,13 @@ distance.backward()
 print("distance", distance.item(), "gradient", a.grad)
 
 # %% [markdown]
-# NaN stands for "not a number". It travels back to every weight in front of this line, and the next step writes it there. One pair of equal samples is enough. You may know better: for your loss, "do not move" would be a perfectly good answer at this point. (Memory is a relative of this situation. Sometimes you know how to compute the same gradient from fewer saved tensors.)
+# NaN stands for "not a number". It travels back to every weight in front of this line, and the next step writes it there. One pair of equal samples is enough. You may know better: for your loss, "do not move" would be a perfectly good answer at this point.
+#
+# (A fourth reason is memory: sometimes the same gradient can be computed from fewer saved tensors.)
 #
 # ## What is the smallest Function?
 #
-# In all three situations you want to say two things: *this is what my operation computes*, and *that is what shall be sent back*. A Function is a class with one static method for each of them.
+# In all three situations you want to say two things: *this is what my operation computes*, and *that is what shall be sent back*. (After the first sitting you will have said it in all three.) A Function is a class with one static method for each of them.
 #
 # - `forward(ctx, x)` computes the result. It runs at once.
 # - `backward(ctx, grad)` runs later, during the backward pass. It is handed the **upstream gradient**: how much the loss changes when the *result* of this operation changes a little (lesson 03). It returns how much the loss changes when the *input* changes a little.
@@ -174,6 +176,8 @@ print("built in: ", torch.autograd.grad(x**3, x, upstream))
 # %% [markdown]
 # ## Exercises: an easy one already now
 #
+# (In this lesson an exercise stands where you have just read what it needs. The numbers are names, so none is missing when they do not follow each other.)
+#
 # **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. A unit outside the window is so far from switching that it had better be left alone.
 #
 # `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.
@@ -231,7 +235,7 @@ for function in (Cube, Stash):
 #
 # When `y` was computed, `h` was 2, and the slope of the cube at 2 is 3 · 2² = 12.
 #
-# **Predict.** What is `x.grad` with `Cube`, which reads the slot, and what is it with `Stash`, which reads the attribute? Answer with a list of two, the slot first. Each entry is a number, or `"error"` if that backward raises. Before you commit, ask yourself two questions about each of the two: is what it keeps a copy? And is it checked when backward reads it?
+# **Predict.** What is `x.grad` with `Cube`, which reads the slot, and what is it with `Stash`, which reads the attribute? Answer with a list of two, the slot first. Each entry is a number, or `"error"` if that backward raises.
 
 # %%
 L.predict("11.p1", None)
@@ -277,11 +281,16 @@ class Exp(torch.autograd.Function):
         return result
 
 
+def state(result):
+    return "gone" if result() is None else "alive"
+
+
 gc.disable()  # an automatic collection in between would find the ring
-held = [weakref.ref(Exp.apply(x, slot)) for slot in (True, False)]
-for when, then in (("nobody has a name for them:", gc.collect), ("after a collection:", gc.enable)):
-    print(when, ["alive" if result() is not None else "gone" for result in held])
-    then()
+in_slot, on_ctx = weakref.ref(Exp.apply(x, True)), weakref.ref(Exp.apply(x, False))
+print("without a name:     in the slot", state(in_slot), "- on ctx", state(on_ctx))
+gc.collect()
+print("after a collection: in the slot", state(in_slot), "- on ctx", state(on_ctx))
+gc.enable()
 
 # %% [markdown]
 # ## When is a tensor really saved?
@@ -305,17 +314,38 @@ print("afterwards:", Keep.apply(x, None, x).grad_fn.saved_tensors)
 # %% [markdown]
 # You can also see that `forward` runs with recording off: whatever it computes leaves no nodes. That is the point of a Function: the only node is yours.
 #
-# Here is what our `apply` does with your notes. It compares by `is`. An output becomes a `SavedOutput`, which gets its history back when it is read. Everything else is kept as it is: for an input that includes its history, and what was computed inside of `forward` has none. (`SavedWritten` is for views. The RuntimeError is for `setup_context`, which you meet below.)
+# A plain number is refused in `save_for_backward`. The line that is printed first shows when: `forward` had ended already.
 
-# %% tags=["engine", "C11.2"]
-show("engine.function.pack_saved")
+# %% tags=["C11.2"]
 with expect_error(TypeError, "can only save variables"):
     Keep.apply(x, x, 3)
 
 # %% [markdown]
-# A plain number is refused, and the first line printed shows when: `forward` had ended already.
+# **Now the second story, the table of the sensor, can be finished.** Since nothing is recorded in `forward`, you may leave PyTorch there. `x.numpy()` raised when we called it outside of a Function; in `forward` it is allowed. And there is a place for what you know about the slopes:
+
+
+# %%
+class Sensor(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(np.interp(x.numpy(), volts, celsius))
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * torch.where(x < 1.0, 30.0, 50.0)  # degrees per volt, on the two pieces of the table
+
+
+x = torch.tensor([0.5, 1.5], requires_grad=True)
+y = Sensor.apply(x)
+y.sum().backward()
+print(y, "slopes:", x.grad)
+
+# %% [markdown]
+# The same two temperatures as before, and now they have a history and a gradient.
 #
-# ## Two ways to the same second derivative: will they agree?
+# ## Can your backward be differentiated once more?
 #
 # The next Function has the formula of the example in PyTorch's documentation of `save_for_backward`. `x` and `y` are tensors, and `z` is a plain number.
 #
@@ -364,52 +394,94 @@ print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
 print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
 
 # %% [markdown]
-# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. One of them lacks something, although `gradcheck` was content. The graph of gy, which is (x + z + w) times the incoming 1, shows what:
+# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. It lacks something, although `gradcheck` was content. To see what, we write the same Function once more and compute `w` *again* in `backward`. Then we draw the graphs of both gy in one picture. Each of them ends in a product: the gradient 1 that came in, times the formula.
+#
+# And there is a tester for second derivatives, too: `gradgradcheck`.
 
-# %%
-draw(gy)
-
-# %% [markdown]
-# **Notice:**
-#
-# - Node 1 is x + z, and node 2 is "+ w". Node 2 has an arrow 0, to the first addition, but no arrow 1. There stood `w`, which came out of its slot without a history.
-# - Only one path leads to `x`. Along it the slope is 1. The path through w = x·z, with the slope 4, is missing.
-# - `x` came out of its slot *with* its history, because it is an input.
-#
-# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed.
-#
-# The cure: save the inputs only, and compute `w` again in `backward`, which is recorded when somebody wants second derivatives. And there is a tester for them, too:
 
 # %% tags=["C11.7"]
 class Again(Mix):
     @staticmethod
     def backward(ctx, grad):
         x, y, _ = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None
+        w = x * ctx.z  # computed again
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
 
 
 for fn in (Mix, Again):
     right = torch.autograd.gradgradcheck(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False)
     print(fn.__name__, "has the right second derivatives:", right)
+_, gy_again = torch.autograd.grad(Again.apply(x, y, 4.0), (x, y), create_graph=True)
+draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
 
 # %% [markdown]
+# **Notice:**
+#
+# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Node 2 has no arrow for `w`, which came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
+# - Below, in gy of `Again`, node 5 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
+# - In both of them `x` came out of its slot *with* its history, because it is an input.
+#
+# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed. In `Again` the product is computed in `backward`, which is recorded when somebody wants second derivatives.
+#
 # > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
 #
 # ## What does backward owe?
 #
-# One answer for each argument of `forward`, in order, and None for what is no tensor. A gradient that is wider than its tensor is summed to the tensor's shape, as after a broadcast; a smaller one is refused. All of this is checked at backward, and not before.
+# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.** **Now the third story can be finished**, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0.
+
+
+# %%
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b, tiny):
+        distance = ((a - b) ** 2).sum().sqrt()
+        ctx.save_for_backward(a, b, distance)
+        ctx.tiny = tiny
+        return distance
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b, distance = ctx.saved_tensors
+        slope = torch.zeros_like(a) if distance < ctx.tiny else (a - b) / distance
+        return grad * slope, -grad * slope, None
+
+
+a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
+print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
+
+# %% [markdown]
+# No NaN any more. Two tensors and a number went in, so backward returned two gradients and a None.
 #
-# Some answers may not be needed. Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away.
+# **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The number of the answers and their shapes are looked at in backward, and not before.
+#
+# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away.
+
 
 # %% tags=["C11.9", "C11.10"]
-two = torch.stack((x, x))
-print("a wider one, summed:", torch.autograd.grad(Mix.apply(two, y, 4.0).sum(), y))
-print("needed:", Mix.apply(two, y.detach(), 4.0).grad_fn.needs_input_grad)
-short, number, small = lambda ctx, g: (g, g), lambda ctx, g: (g, g, 0.0), lambda ctx, g: (g.sum(), g, None)
-for backward in (short, number, small):
-    Wrong = type("Wrong", (Mix,), {"backward": staticmethod(backward)})
-    with expect_error(RuntimeError, "WrongBackward returned"):
-        Wrong.apply(two, y, 4.0).sum().backward()
+class TooFew(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+class ForANumber(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return *Distance.backward(ctx, grad)[:2], 0.0  # the third argument is no tensor
+
+
+class TooSmall(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, grad, None  # shape (), and a has two numbers
+
+
+a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
+print("slopes 3/5 and 4/5; for b their sum:", torch.autograd.grad(Distance.apply(a, b, 1e-6), (a, b)))
+print("needed:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
+for wrong in (TooFew, ForANumber, TooSmall):
+    with expect_error(RuntimeError, f"{wrong.__name__}Backward returned"):
+        wrong.apply(a, b, 1e-6).backward()
 
 # %% [markdown]
 # ## May backward write into the gradient that arrives?
@@ -418,8 +490,13 @@ for backward in (short, number, small):
 
 # %% tags=["C11.15"]
 class Double(torch.autograd.Function):
-    forward = staticmethod(lambda ctx, x: x * 2)
-    backward = staticmethod(lambda ctx, grad: grad.mul_(2))  # writes into what came in
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.mul_(2)  # writes into what came in
 
 
 pair, grad = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2)
@@ -432,146 +509,35 @@ print("no error:", *torch.autograd.grad(h + Double.apply(h), pair, grad), "- the
 #
 # > **The rule.** Never write into the gradient that arrives, neither with `grad *= 2`, nor with `grad.mul_(2)`, nor with `grad[0] = 0`. Compute a new tensor.
 #
-# ## A rest
+# ## Exercises: one from real life
 #
-# You can now write a Function, save what it needs, and test it. The second sitting is about what else you may have to *tell* the engine, about modules, about picking, and about three Functions that people have posted.
-#
-# ## What can the engine not see by itself?
-#
-# It sees what goes into `apply` and what comes out. What happens in between it has to be told. Each method of `ctx` says one thing:
-#
-# | you write | it says | if you leave it out |
-# | --- | --- | --- |
-# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
-# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
-# | `@once_differentiable` | do not differentiate this backward | a wrong second derivative |
-# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
-# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
-# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
-#
-# You know the first two. The others follow, one by one.
-#
-# **Your backward cannot be differentiated.** Perhaps it goes through NumPy, or reads saved intermediates. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. There is one hole, in the last line of the cell: if the gradient that arrives has no history, then yours has none either. In a loss that contains it (a gradient penalty), it is a constant, and nothing raises.
-
-# %% tags=["C11.8"]
-class Once(Mix):
-    backward = staticmethod(torch.autograd.function.once_differentiable(Mix.backward))
-
-
-gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
-print("the gradients are right:", gx.item(), gy.item())
-with expect_error(RuntimeError, "marked with @once_differentiable"):
-    gy.backward()
-gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
-print("a plain 1 came in, and gy has a history:", gy.requires_grad)
-
-
-# %% [markdown]
-# **Your forward writes into its argument.** `Triple` does. `mark_dirty` says so, and what it names must also be returned, or `apply` raises. We do it once without the mark and once with it, and ask for the slope of `h` *after* the write. `h` is 6 then, three times `x`.
-
-# %% tags=["C11.11"]
-class Triple(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, mark):
-        if mark:
-            ctx.mark_dirty(x)
-        return x.mul_(3)
-
-    backward = staticmethod(lambda ctx, grad: (3 * grad, None))
-
-
-for mark, h in ((False, x * 1), (True, x * 1)):
-    before, result = draw(h), Triple.apply(h, mark)
-    (slope,) = torch.autograd.grad(h, x, retain_graph=True)
-    print("marked:", mark, "- result is h:", result is h, "- slope of h:", slope.item())
-compare(before, draw(h))
-
-# %% [markdown]
-# **Notice:** unmarked, only the *result* knows of the write; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (It is at version 2 then: `mul_` counted one, and the mark another.)
-#
-# **Several results.** A Function may return a tuple. That gives you another cure for `Mix`: return `w` as a second output. Then it belongs to the node and comes out of its slot with a history. `backward` is given a second gradient, and must use it:
+# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly? Keep no more than you need, and nothing without a check.
 
 # %%
-class Both(Mix):
+class SuperpixelMean(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, y, z):
-        w, ctx.z = x * z, z
-        ctx.save_for_backward(x, y, w)
-        return x * y + y * z + w * y, w
-
-    @staticmethod
-    def backward(ctx, grad, grad_w):
-        gx, gy, _ = Mix.backward(ctx, grad)
-        return gx + grad_w * ctx.z, gy, None
-
-
-print("second derivatives:", torch.autograd.gradgradcheck(lambda x, y: Both.apply(x, y, 4.0)[0], (x, y)))
-
-
-# %% [markdown]
-# **Two methods in place of one.** With `setup_context(ctx, inputs, output)` the computing and the saving are apart. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, and that is the point. `forward` is then not given a `ctx`, so you can also call it directly.
-#
-# The Function below has two results, and one of them is made by `round`, whose slope is 0. Its second argument, `tell`, is a function that speaks to `ctx` about the second result. So we can run three programs: in one it says nothing, in one it marks the rounded result as non-differentiable, and in one it asks for None in place of zeros.
-
-# %%
-class Twin(torch.autograd.Function):
-    @staticmethod
-    def forward(x, tell):
-        return x * 2, x.round()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        x, tell = inputs
-        tell(ctx, output[1])
-
-    @staticmethod
-    def backward(ctx, grad, grad_of_rounded):
-        print("backward gets", grad, "and", grad_of_rounded)
-        return 2 * grad, None
-
-
-# %% tags=["C11.12", "C11.13", "C11.14"]
-print("called on its own:", [result.grad_fn.name() for result in Twin.forward(x, None)])
-x.grad = None
-_, rounded = Twin.apply(x, lambda ctx, rounded: None)  # says nothing
-rounded.backward()
-print("no error, and the gradient is", x.grad.item())
-_, rounded = Twin.apply(x, lambda ctx, rounded: ctx.mark_non_differentiable(rounded))
-with expect_error(RuntimeError, "does not require grad"):
-    rounded.backward()
-_, rounded = Twin.apply(x, lambda ctx, r: (ctx.mark_non_differentiable(r), ctx.mark_non_differentiable()))
-print("marked, and then a second call:", rounded.requires_grad)
-doubled, _ = Twin.apply(x, lambda ctx, rounded: ctx.set_materialize_grads(False))
-doubled.backward()
-
-# %% [markdown]
-# Read the lines from the top. Called on its own, `forward` is recorded like any other code: two results with ordinary nodes. When `tell` said nothing, a loss made of the rounded result trained nothing, and raised nothing. Marked, the same loss raises at once. A second call of a mark replaces the first one, as with `save_for_backward`: so name all tensors in one call. And the two lines that begin with "backward gets" show what backward is given for a result that was not used: a zero, or None.
-#
-# ## What does `apply` look at, and what not?
-#
-# `apply` looks at its own arguments. It does not look into lists. If you pass tensors in a list, they are not tracked: no arrow leads to them, and they get no gradient. Nothing raises.
-
-# %% tags=["C11.16"]
-class Total(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, first, others):
-        return first + sum(others)
+    def forward(ctx, image, labels):
+        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
+        size = member.sum(0)  # pixels in each region
+        ctx.save_for_backward(labels, size)
+        return image.reshape(*image.shape[:2], -1) @ member / size
 
     @staticmethod
     def backward(ctx, grad):
-        return grad, None  # for the list there is nothing to return but None
+        ...
 
 
-a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-Total.apply(a, [b]).backward()
-print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.needs_input_grad)
+L.check("11.3", SuperpixelMean)
+
 
 # %% [markdown]
-# If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
+# ## A rest
+#
+# You can now write a Function, save what it needs, and test it. The second sitting is about modules, about what else you may have to *tell* the engine, and about picking.
 #
 # ## A module has a method called `backward`: who calls it?
 #
-# Now to modules. A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`, and its training loop called both by hand. The loop is forgotten, and the pattern is not: people still write a `backward` on their `nn.Module`, so that it looks just like a Function. Here are three modules that are to limit gradients to ±1 on their way back, and to change nothing on the way there:
+# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`, and its training loop called both by hand. The loop is forgotten, and the pattern is not: people still write a `backward` on their `nn.Module`, so that it looks just like a Function. Here are three modules that are to limit gradients to ±1 on their way back, and to change nothing on the way there:
 #
 # ```python
 # class ClipFunction(torch.autograd.Function):
@@ -656,6 +622,239 @@ for module in (A(), B(), C()):
 #
 # > **The rule.** What counts in a backward pass is the node on the result, and only `apply` makes one of your class. When in doubt, print `y.grad_fn`.
 #
+# ## Exercises: a module that does what it says
+#
+# **11.10 · A fake backward** (6 minutes). This layer was posted in a forum: "It should leave the values as they are and multiply the gradient by `factor`. It leaves the gradient as it is, too." Repair it. Each layer has a factor of its own; what counts is the factor at the time of forward. Whatever else is computed from the input must not notice the layer, and an input that requires no gradient is welcome.
+
+
+# %%
+class ScaleGradient(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return x
+
+    def backward(self, grad):
+        return grad * self.factor
+
+
+L.check("11.10", ScaleGradient)
+
+# %% [markdown]
+# ## What can the engine not see by itself?
+#
+# It sees what goes into `apply` and what comes out. What happens in between it has to be told. Each method of `ctx` says one thing:
+#
+# | you write | it says | if you leave it out |
+# | --- | --- | --- |
+# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
+# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
+# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
+# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
+# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
+# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+#
+# You know the first two. The others follow, one by one.
+#
+# **Your backward cannot be differentiated.** It reads saved intermediates, for example, as that of `Mix` does. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell tries it twice, once behind a square and once with the result itself:
+
+
+# %% tags=["C11.8"]
+class Once(Mix):
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return Mix.backward(ctx, grad)
+
+
+x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
+gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
+print("behind a square: the gradients are right:", gx.item(), gy.item())
+with expect_error(RuntimeError, "marked with @once_differentiable"):
+    gy.backward()
+gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
+print("of the result itself: gy has a history:", gy.requires_grad)
+
+# %% [markdown]
+# The last line shows a hole. A square sends back a gradient with a history, 2 times the result, and the error comes. The result itself is given a plain 1. If the gradient that arrives has no history, then what backward returns has none either, not even one that refuses. In a loss it is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
+#
+# **Your forward writes into its argument.** `Triple` does. `mark_dirty` says so, and what it names must also be returned, or `apply` raises. We do it once without the mark and once with it, and ask for the slope of `h` *after* the write. `h` is 6 then, three times `x`, so it should be 3. (`compare` draws the graph of `h` before and after the marked write.)
+
+
+# %% tags=["C11.11"]
+class Triple(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mark):
+        if mark:
+            ctx.mark_dirty(x)
+        return x.mul_(3)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 3 * grad, None
+
+
+x = torch.tensor(2.0, requires_grad=True)
+h = x * 1
+result = Triple.apply(h, False)
+print("unmarked: result is h:", result is h, "- it is a view of h:", result._base is h)
+print("h is", h.item(), "and its slope", torch.autograd.grad(h, x)[0].item())
+
+h = x * 1
+before = draw(h)
+result = Triple.apply(h, True)
+print("marked: result is h:", result is h)
+print("h is", h.item(), "and its slope", torch.autograd.grad(h, x, retain_graph=True)[0].item())
+compare(before, draw(h))
+
+# %% [markdown]
+# **Notice:** an argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (It is at version 2 then: `mul_` counted one, and the mark another.)
+#
+# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`. Watch what happens to a loss that is made of this result:
+
+
+# %% tags=["C11.12"]
+class Twin(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x.round()
+
+    @staticmethod
+    def backward(ctx, grad, grad_of_rounded):
+        print("backward gets", grad, "and", grad_of_rounded)
+        return 2 * grad
+
+
+class Marked(Twin):
+    @staticmethod
+    def forward(ctx, x):
+        rounded = x.round()
+        ctx.mark_non_differentiable(rounded)
+        return x * 2, rounded
+
+
+x = torch.tensor(2.0, requires_grad=True)
+_, rounded = Twin.apply(x)
+rounded.backward()
+print("no error, and the gradient is", x.grad.item())
+_, rounded = Marked.apply(x)
+with expect_error(RuntimeError, "does not require grad"):
+    rounded.backward()
+
+# %% [markdown]
+# Unmarked, it trained nothing and raised nothing. Marked, the same loss raises at once.
+#
+# **A result that was not used.** Its gradient never arrives. In the line above that begins with "backward gets", there is a zero in its place: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
+
+
+# %% tags=["C11.13"]
+class Frugal(Twin):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x.round()
+
+
+for function in (Twin, Frugal):
+    doubled, _ = function.apply(x)
+    doubled.backward()
+
+# %% [markdown]
+# **Two methods in place of one.** With `setup_context(ctx, inputs, output)` the computing and the saving are apart. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, and that is the point. `forward` is then not given a `ctx`, so you can also call it directly, and it is recorded then, as in module C above:
+
+
+# %% tags=["C11.14"]
+class TidyCube(Cube):
+    @staticmethod
+    def forward(t):
+        return t**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+
+print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", TidyCube.apply(x).grad_fn.name())
+print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
+
+# %% [markdown]
+# ## What does `apply` look at, and what not?
+#
+# `apply` looks at its own arguments. It does not look into lists. If you pass tensors in a list, they are not tracked: no arrow leads to them, and they get no gradient. Nothing raises.
+
+# %% tags=["C11.16"]
+class Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, first, others):
+        return first + sum(others)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None  # for the list there is nothing to return but None
+
+
+a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+Total.apply(a, [b]).backward()
+print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.needs_input_grad)
+
+# %% [markdown]
+# If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
+#
+# ## Exercises: what has to be said
+#
+# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson. The backward of `Exp` multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
+#
+# | | program | | program |
+# | --- | --- | --- | --- |
+# | A | `h = x * 1; y = Exp.apply(h, True); h.mul_(10)` | E | `y = Pair.apply(x)` |
+# | B | `y = Exp.apply(x, True); y.mul_(2)` | F | `h = x * 1; Triple.apply(h, False); y = h * 1` |
+# | C | `y = Exp.apply(x, False); y.mul_(2)` | G | `y = Triple.apply(x, True)` |
+# | D | `h = x * 1; y = Cube.apply(h); h.detach().mul_(10)` | H | `y = Times.apply(x, k)` |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("11.1", happens)
+
+# %% [markdown]
+# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
+#
+# - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
+# - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
+# - C "My activation works in place. Losses that use what it returns are fine. Losses that use the tensor I passed in have gradients as if it had never run."
+# - D "I freeze the weight, and backward is as slow as before."
+# - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
+# - F "Forty outputs, of which most people use one. A profile shows that backward fills memory with zeros."
+# - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
+
+# %%
+cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
+
+L.check("11.2", cures)
+
+# %% [markdown]
+# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
+
+# %%
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+L.check("11.4", TwoMethods)
+
+# %% [markdown]
 # ## What is the backward of picking?
 #
 # So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. PyTorch's name for this is **`gather`**.
@@ -665,10 +864,11 @@ for module in (A(), B(), C()):
 # %%
 x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
 index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
-grids(["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", x.gather(1, index).tolist()], colours="none")
+tables = ["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", x.gather(1, index).tolist()]
+grids(tables, colours=["columns", index.tolist(), index.tolist()])
 
 # %% [markdown]
-# **Notice:** a number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60. The result may be wider than `x`.
+# **Notice:** each column of `x` has a colour, and so has each index that names this column, and each number that came from there. A number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60. The result may be wider than `x`.
 #
 # In backward a gradient arrives for each picked number. Where does it go?
 #
@@ -688,12 +888,14 @@ L.predict("11.p3", None)
 x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
 index, factors = torch.tensor([[2, 2, 0]]), torch.tensor([[1.0, 2.0, 4.0]])
 (x.gather(1, index) * factors).sum().backward()
-print("the engine says:", x.grad)
-print("with scatter_add:", torch.zeros(1, 4).scatter_add(1, index, factors))
+added = torch.zeros(1, 4).scatter_add(1, index, factors)
+print("the engine says:", x.grad, "- with scatter_add:", added)
 print("the same with scatter:", torch.zeros(1, 4).scatter(1, index, factors).tolist() == x.grad.tolist())
+tables = ["gradients", factors.tolist(), "added at", "index", index.tolist(), "=", "x.grad", x.grad.tolist()]
+grids(tables, colours=[index.tolist(), index.tolist(), "columns"])
 
 # %% [markdown]
-# Each gradient goes back to the place that was read. The 30 was read twice, with the factors 1 and 2, so its slope is 1 + 2 = 3. Numbers that nobody read get 0.
+# **Notice:** each gradient goes back to the place that was read. The 30 was read twice, with the factors 1 and 2, so its slope is 1 + 2 = 3. Numbers that nobody read get 0.
 #
 # The operation that does this is called **`scatter_add`**. It is `gather` turned round: it takes numbers and an index, and *adds* each number to the place that the index names. There is also a `scatter` without "add". It writes. If a place is named twice, as the 2 is here, one number overwrites the other, and a part of the gradient is lost without an error. That is the `False` in the last line.
 #
@@ -718,10 +920,12 @@ class Pick(torch.autograd.Function):
 
 inputs = torch.randn(2, 5, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 1, 4], [0, 2, 2]])
 print("tested:", torch.autograd.gradcheck(Pick.apply, inputs), torch.autograd.gradgradcheck(Pick.apply, inputs))
-print("the built-in node keeps all of x:", inputs[0].gather(1, inputs[1]).grad_fn._saved_self.shape == inputs[0].shape)
+table, one_each = torch.randn(64, 10_000, requires_grad=True), torch.zeros(64, 1, dtype=torch.int64)
+print("numbers in slots, built in:", table.gather(1, one_each).grad_fn._saved_self.numel(), "for x alone")
+print("numbers in slots, ours:", sum(slot.numel() for slot in Pick.apply(table, one_each).grad_fn.saved_tensors))
 
 # %% [markdown]
-# This is also an example of the third reason for a Function, less memory. PyTorch's own node keeps all of `x` alive, as the last line shows, although backward needs nothing of it but the shape. Yours keeps only the index.
+# This is also an example of the fourth reason for a Function, less memory. PyTorch's own node has all of `x` in a slot, 640,000 numbers, although backward needs nothing of it but the shape. Yours keeps only the index.
 #
 # And here it is in a loss. Lesson 10 has used cross-entropy, which is minus the logarithm of the probability of the right answer. `log_softmax` gives the logarithms of all probabilities, and picking takes the right ones:
 
@@ -744,11 +948,28 @@ draw(loss)
 # - Without this column `gather` raises, and that is a lucky error.
 # - The line "a table" is the unlucky one. `log_p[:, targets]` takes *all three* columns from *every* row. The mean of this table is another number, it can be differentiated, and a network trains on it without a word. Print the shape of what you have picked: it should have one number for each sample.
 #
+# ## Exercises: pick
+#
+# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden). `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. `gather` does it without a loop. (What shape must the index have, if it has to name a place for every number of the result?)
+
+
+# %%
+def last_states(torch, states, lengths):
+    return states[:, -1]
+
+
+L.check("11.8", last_states)
+
+# %% [markdown]
+# ## A rest, before other people's code
+#
+# The third sitting is short: three Functions as people post them, and your own engine.
+#
 # ## Three Functions from the web: what would you change?
 #
-# These three are among the most copied, and people keep asking what their lines mean. We have written them anew, as far as their lines are in question. Cover the tables, and say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong.
+# People post Functions like these three, and others ask what their lines mean. We have written them anew, and short. Before you open an answer, say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong.
 #
-# **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its first gradient is left out: it is your exercise 11.3.)
+# **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its first gradient was your exercise 11.3, and is left out here.)
 
 # %% tags=["C11.2", "C11.20"]
 class Pooled(torch.autograd.Function):
@@ -781,16 +1002,20 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     out.sum().backward()
 
 # %% [markdown]
+# <details><summary>The six lines, one by one</summary>
+#
 # | line | verdict | why |
 # | --- | --- | --- |
-# | 1 | works | `K` is a tensor without dimensions, since `max()` of a tensor is a tensor. With `.item()` it would be a number, and line 4 would refuse it. Backward does not need it at all: `pool_size` has K entries. |
+# | 1 | works | `max()` of a tensor is a tensor, so `K` is one, too. Backward does not need it: `pool_size` has K entries. |
 # | 2 | right | A product with a table of zeros and ones adds up the pixels of each region. |
-# | 3 | right | It writes in place, into a fresh result. Nothing has saved it, and forward is not recorded. `img /= 2` in this place would be an edit of the caller's tensor. |
-# | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. It is kept alive for nothing. |
-# | 5 | wrong | It reads all four slots, and each reading is checked. So the harmless `relu_` behind the call raises, because of a tensor that nobody wanted. |
-# | 6 | works | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would be right, and costs nothing. |
+# | 3 | right | It writes in place, but into a fresh result. `img /= 2` would be an edit of the caller's tensor. |
+# | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. |
+# | 5 | here it hurts | It reads all four slots at once, and all are checked. So the harmless `relu_` behind the call raises, because of a tensor that backward does not need. The mistake is in line 4. |
+# | 6 | works | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would do. |
 #
-# **The second: sums by one running total, called QuickCumsum.** Camera features that fall into the same cell of a map are added up. The rows are sorted by `ranks`, the number of their cell. Here are the lines of its forward, on five rows. (Its backward is your exercise 11.5.)
+# </details>
+#
+# **The second: sums by one running total, called QuickCumsum.** Camera features that fall into the same cell of a map are added up. The rows are sorted by `ranks`, the number of their cell. Here are the lines of its forward, on five rows. (Its backward is exercise 11.5.)
 
 # %%
 ranks, rows = torch.tensor([5, 5, 7, 9, 9]), torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -805,16 +1030,13 @@ for large in (1e4, 1e8):
     print(f"after a cell of {large:,.0f}, a cell of 1 + 1 gives", (total[2] - total[0]).item())
 
 # %% [markdown]
-# | line | verdict | why |
-# | --- | --- | --- |
-# | 1 | works, and loses digits | One total runs over *all* cells. A float32 has seven digits. Behind a large total, small sums drown: 1 + 1 gave 0. `scatter_add` into one place for each cell has no such trouble, nor has a total in float64. |
-# | 2, 3 | right | A row is kept if the next one belongs to another cell, and the last one is always kept. `kept` is a fresh tensor, so writing into a part of it harms nobody. |
-# | 4, 5 | right | At each end stands the total so far. Neighbours subtracted give the sum of one cell. |
-# | `save_for_backward(kept)` | right | A tensor that backward reads belongs into a slot, also if it is neither input nor output, and of booleans. |
-# | `mark_non_differentiable(geom)` | right | The coordinates are floats, and would require a gradient otherwise. |
-# | `return …, None, None` | right | One answer for each argument: features, coordinates, ranks. |
+# <details><summary>The five lines</summary>
 #
-# **The third: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. Its settings (stride, padding and so on) are wrapped into tensors and saved. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
+# Line 1 works, and loses digits: one total runs over *all* cells, and a float32 has seven digits, so behind a large total 1 + 1 gave 0. `scatter_add` into one place for each cell has no such trouble, nor has a total in float64. The others are right. A row is kept if the next one belongs to another cell, and the last one is always kept (2, 3). At each end stands the total so far, and neighbours subtracted give the sum of one cell (4, 5).
+#
+# </details>
+#
+# **The third: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
 #
 # ```python
 # class Borrows(torch.autograd.Function):
@@ -864,48 +1086,28 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 # %% [markdown]
 # 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. The slots fit in number, so nobody notices. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
 #
+# <details><summary>The four lines</summary>
+#
 # | line | verdict | why |
 # | --- | --- | --- |
-# | 1 | works, by luck | A static method may be called like any function, and nothing is recorded inside of forward. But it calls `save_for_backward` on *your* ctx. |
+# | 1 | works, by luck | Nothing is recorded inside of forward, so the call is harmless. But it calls `save_for_backward` on *your* ctx. |
 # | 2 | works, by luck | It replaces what line 1 has saved. With the two lines exchanged your own slots would be gone. |
-# | 3 and its like | a waste | Stride, padding, dilation and groups are numbers. As tensors, here on ctx and in the posted one in slots, they have to be turned back into numbers in backward, and a version check of them protects nothing. Keep them as attributes. |
-# | 4 | wrong | It reads slots that are not its own. It is right only as long as both Functions save the same things in the same order. |
+# | 3 | a waste | The stride is a number. As a tensor it has to be turned back into a number in backward. Keep it as it is. |
+# | 4 | wrong | It reads slots that are not its own. It is right only if both Functions save the same things in the same order. |
 #
-# Two more lines of the posted one need a word. It returns `grad_inputs * inputs`: where no spike came in, nothing is sent back. That may be wanted, but it is not the slope of its forward, so `gradcheck` must fail, and a comment should say so. And it returns twelve values, since its forward has twelve arguments. The engine counts them in backward:
-
-# %% tags=["C11.9"]
-class Gated(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, inputs, *settings):
-        ctx.save_for_backward(inputs)
-        ctx.settings = settings
-        return inputs * 2
-
-    @staticmethod
-    def backward(ctx, grad):
-        (inputs,) = ctx.saved_tensors
-        return grad * 2 * inputs, *[None] * len(ctx.settings)
-
-
-class TooFew(Gated):
-    backward = staticmethod(lambda ctx, grad: Gated.backward(ctx, grad)[:-1])
-
-
-spikes, settings = torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64, requires_grad=True), range(11)
-print(torch.autograd.grad(Gated.apply(spikes, *settings).sum(), spikes))
-print("gradcheck:", torch.autograd.gradcheck(lambda s: Gated.apply(s, *settings), (spikes,), raise_exception=False))
-with expect_error(RuntimeError, "expected 12, got 11"):
-    TooFew.apply(spikes, *settings).sum().backward()
-
-# %% [markdown]
+# </details>
+#
 # ## Build your own engine: operations of your own
 #
 # `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
 #
-# 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. Numbers become tensors that want no gradient, so their arrows lead to nothing. Note on it `needs_input_grad`.
+# 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. Turn each number into a tensor with `as_tensor`; it wants no gradient, so its arrow leads to nothing. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.
-# 3. If anything wants a gradient, hang the node on the result. If `forward` returned one of its inputs, hang it on a detached tensor, so that the input keeps its own history.
-# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s. Add `saved_tensors` to `Node`, and let a rule return a single gradient.
+# 3. If recording is on and any argument wants a gradient, hang the node on the result. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
+# 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
+#
+# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`. Begin with the `RoundThrough` of this lesson, which saves nothing.
 #
 # The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back.
 
@@ -915,116 +1117,10 @@ L.build("11")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
 #
-# ## A rest, before the exercises
+# ## Exercises: four longer ones
 #
-# The third sitting is yours alone. Everything that the exercises need stands above.
+# Come back for them when you like. The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
 #
-# ## Exercises
-#
-# They stand in the order in which they become harder; the numbers are only their names. The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
-#
-# **11.1 · Which happens?** (7 minutes). `Cube` and `Triple` are those of the lesson. `Exp` is too, and its backward multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
-#
-# | | program | | program |
-# | --- | --- | --- | --- |
-# | A | `h = x * 1; y = Exp.apply(h, True); h.mul_(10)` | E | `y = Pair.apply(x)` |
-# | B | `y = Exp.apply(x, True); y.mul_(2)` | F | `h = x * 1; Triple.apply(h, False); y = h * 1` |
-# | C | `y = Exp.apply(x, False); y.mul_(2)` | G | `y = Triple.apply(x, True)` |
-# | D | `h = x * 1; y = Cube.apply(h); h.detach().mul_(10)` | H | `y = Times.apply(x, k)` |
-
-# %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("11.1", happens)
-
-# %% [markdown]
-# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
-#
-# - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
-# - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
-# - C "My activation works in place. Losses that use what it returns are fine. Losses that use the tensor I passed in have gradients as if it had never run."
-# - D "I freeze the weight, and backward is as slow as before."
-# - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
-# - F "Forty outputs, of which most people use one. A profile shows that backward fills memory with zeros."
-# - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
-
-# %%
-cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
-
-L.check("11.2", cures)
-
-# %% [markdown]
-# **11.10 · A fake backward** (6 minutes). This layer was posted in a forum: "It should leave the values as they are and multiply the gradient by `factor`. It leaves the gradient as it is, too." Repair it. Each layer has a factor of its own; what counts is the factor at the time of forward. Whatever else is computed from the input must not notice the layer, and an input that requires no gradient is welcome.
-
-
-# %%
-class ScaleGradient(torch.nn.Module):
-    def __init__(self, factor):
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x):
-        return x
-
-    def backward(self, grad):
-        return grad * self.factor
-
-
-L.check("11.10", ScaleGradient)
-
-# %% [markdown]
-# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
-
-# %%
-class TwoMethods(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, w = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-L.check("11.4", TwoMethods)
-
-# %% [markdown]
-# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly? Keep no more than you need, and nothing without a check.
-
-# %%
-class SuperpixelMean(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, image, labels):
-        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
-        size = member.sum(0)  # pixels in each region
-        ctx.save_for_backward(labels, size)
-        return image.reshape(*image.shape[:2], -1) @ member / size
-
-    @staticmethod
-    def backward(ctx, grad):
-        ...
-
-
-L.check("11.3", SuperpixelMean)
-
-
-# %% [markdown]
-# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden), with `gather`. `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. (What shape must the index have, if it has to name a place for every number of the result?)
-
-
-# %%
-def last_states(torch, states, lengths):
-    return states[:, -1]
-
-
-L.check("11.8", last_states)
-
-# %% [markdown]
-# **Four longer ones.** Come back for them when you like.
 #
 # **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
 
@@ -1070,7 +1166,7 @@ L.check("11.6", Scale_)
 
 
 # %% [markdown]
-# **11.9 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N. Keep one tensor of N · K numbers at most, beside the targets. Scores may be as large as 1000, and `backward` may be called twice with `retain_graph=True`.
+# **11.9 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N. Keep one tensor of N · K numbers at most, beside the targets. Scores may be as large as 1000, and `backward` may be called twice with `retain_graph=True`. Second derivatives must be right, or refused.
 
 
 # %%
@@ -1087,7 +1183,7 @@ class CrossEntropy(torch.autograd.Function):
 L.check("11.9", CrossEntropy)
 
 # %% [markdown]
-# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), looking only into the past; where the potential `u` reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), each step from itself and the K − 1 steps before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
 
 # %%
 class Spikes(torch.autograd.Function):
@@ -1146,7 +1242,7 @@ L.check("11.7", Spikes)
 # - **C11.16** A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises.
 # - **C11.17** A method called backward on an nn.Module is never called by autograd.
 #
-# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, return them, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that arrives. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without a gradient.
+# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that arrives. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without a gradient.
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #

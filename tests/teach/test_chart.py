@@ -57,6 +57,17 @@ def test_grids_show_every_number_and_sign():
     assert all(f">{word}<" in svg for word in ("10", "1.5", "21.5", "@", "=", "J"))
 
 
+def test_a_table_may_say_which_places_have_one_paper():
+    """Rows of whole numbers give equal papers to equal numbers."""
+    papers = [
+        {line.partition("fill: ")[2][:7] for line in drawing(grids(["x", [[1, 2, 3]]], [colours])).splitlines()}
+        for colours in ([[0, 1, 2]], "columns", [[0, 0, 1]], [[0, 0, 0]])
+    ]
+
+    assert papers[0] == papers[1]
+    assert [len(papers[0] - papers[2]), len(papers[2] - papers[3])] == [1, 1]
+
+
 def test_without_matplotlib_the_text_is_shown(monkeypatch):
     """Nothing fails where matplotlib is missing."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -252,7 +252,7 @@ def lesson_10(torch):
 
 
 def lesson_11(torch):
-    """A Function of your own: a straight-through step, and a saved tensor with its version check."""
+    """Functions of your own: a saved tensor with its version check, released after the pass; an input handed back."""
 
     class Step(torch.autograd.Function):
         @staticmethod
@@ -278,6 +278,29 @@ def lesson_11(torch):
         y.sum().backward()
     except RuntimeError as error:
         print("modified by an inplace operation" in str(error))
+    y = Step.apply(x * 1, 10.0)
+    y.sum().backward()
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        print("a second time" in str(error))
+
+    class Through(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    x = torch.tensor([2.0, -1.0], requires_grad=True)
+    y = Through.apply(x)
+    (y * y).sum().backward()
+    print(y is x, x.is_leaf, x.grad)
+    with torch.no_grad():
+        print(Step.apply(x, 10.0).requires_grad)
+    print(Step.apply(torch.tensor([2.0, -1.0]), 10.0).requires_grad)
 
 
 def lesson_12(torch):

@@ -286,6 +286,109 @@ def ring_of_function(torch):
     return in_a_ring(lambda: exp.apply(leaf(torch))) and not in_a_ring(lambda: leaf(torch).exp())
 
 
+def straight_through(torch, act=lambda ctx, x: None, answer=lambda grad: grad):
+    """A Function of one argument that returns it as it is; `act` is called in forward, `answer` gives the gradient."""
+
+    class Through(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            act(ctx, x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return answer(grad)
+
+    return Through
+
+
+@mistake(11, "A `backward` that returns its one gradient as it is, without a tuple around it, does not work; with the "
+         "tuple it does. Most Functions have one argument: let `Node.__call__` put a single tensor into a tuple.",
+         ("        grads = (grads,) if isinstance(grads, Tensor) else grads\n", ""))  # fmt: skip
+def single_gradient_refused(torch):
+    def works(answer):
+        x = leaf(torch, [1.0, 2.0])
+        try:
+            straight_through(torch, answer=answer).apply(x * 1.0).sum().backward()
+        except Exception:  # a tensor that is taken for a tuple fails in many ways
+            return False
+        return x.grad is not None and x.grad.tolist() == [1.0, 1.0]
+
+    return works(lambda grad: (grad,)) and not works(lambda grad: grad)
+
+
+@mistake(11, "`forward` returned the tensor that it was given, and the Function's node was hung on that: a leaf of "
+         "the caller has a history now, and is no leaf any more. Hang the node on `result.detach()` then.",
+         ("            result = result.detach() if any(result is each for each in args) else result\n", "")
+         )  # fmt: skip
+def input_given_a_node(torch):
+    x = leaf(torch)
+    straight_through(torch).apply(x)
+    return x.grad_fn is not None
+
+
+@mistake(11, "`forward` ran with recording on: what it computes on the way leaves nodes. The only node is to be the "
+         "Function's own, so run `forward` under `no_grad`.",
+         ("        with no_grad():\n            result = cls.forward(ctx, *args)\n",
+          "        result = cls.forward(ctx, *args)\n"))  # fmt: skip
+def recording_on_in_forward(torch):
+    seen = []
+    straight_through(torch, lambda ctx, x: seen.append(x * 2.0)).apply(leaf(torch))
+    return seen[0].grad_fn is not None
+
+
+@mistake(11, "Under `no_grad` the result of a Function has a node. Hang it on only if recording is on, as for any "
+         "other operation.",
+         ("        if recording and any(ctx.needs_input_grad):\n", "        if any(ctx.needs_input_grad):\n")
+         )  # fmt: skip
+def node_under_no_grad(torch):
+    with torch.no_grad():
+        y = cube(torch)[0].apply(leaf(torch))
+    return y.grad_fn is not None
+
+
+@mistake(11, "No argument of a Function requires a gradient, and its result has a node all the same. Hang it on only "
+         "if something wants a gradient.",
+         ("        if recording and any(ctx.needs_input_grad):\n", "        if recording:\n"))  # fmt: skip
+def node_for_nobody(torch):
+    node = cube(torch)[0].apply(torch.tensor(2.0)).grad_fn
+    return node is not None and not any(node.needs_input_grad)
+
+
+@mistake(11, "A second call of `save_for_backward` has added to the first one. It replaces it, as in PyTorch: only "
+         "what the last call names is saved.",
+         ("        self.to_save = tensors  #", '        self.to_save = (*getattr(self, "to_save", ()), *tensors)  #')
+         )  # fmt: skip
+def second_call_adds(torch):
+    def act(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.save_for_backward(x)
+
+    return len(straight_through(torch, act).apply(leaf(torch)).grad_fn.saved_tensors) == 2
+
+
+@mistake(11, "What `save_for_backward` was given is still there after the pass: a second pass through a Function runs, "
+         "and the memory waits. Put it where `release()` empties it, as for other nodes.",
+         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
+          'enumerate(ctx.__dict__.pop("to_save", ()))}\n',
+          '            ctx.kept = [SavedVariable(each, ctx) for each in ctx.__dict__.pop("to_save", ())]\n'),
+         ("tuple(map(self.read, self.saved))", "tuple(each.unpack(self) for each in self.kept)"))  # fmt: skip
+def never_released(torch):
+    def second_pass(operation):
+        y = operation(leaf(torch))
+        y.backward()
+        return runs(y.backward)
+
+    return second_pass(cube(torch)[0].apply) and not second_pass(lambda x: x.exp())
+
+
+@mistake(11, "`needs_input_grad` is a list. In PyTorch it is a tuple, and prints like one.",
+         ("tuple(to is not None for to, _ in ctx.next_functions)", "[to is not None for to, _ in ctx.next_functions]")
+         )  # fmt: skip
+def flags_in_a_list(torch):
+    return isinstance(cube(torch)[0].apply(leaf(torch)).grad_fn.needs_input_grad, list)
+
+
 # --- 12: hooks ---------------------------------------------------------------------------------------------
 
 

@@ -225,6 +225,26 @@ RIGHT = (
          "    @property\n    def saved_tensors(self):\n        return tuple(self.saved[i].unpack(self) for i in "
          "sorted(self.saved))\n"),
     )),
+    (11, "each call of a Function has a node class of its own, and a rule that makes the tuple", (
+        ("        grads = (grads,) if isinstance(grads, Tensor) else grads\n", ""),
+        ("        ctx = Node(cls.__name__ + \"Backward\", cls.backward, [as_tensor(each) for each in args])\n",
+         "        def rule(node, grad):\n            answer = cls.backward(node, grad)\n            return answer if "
+         "isinstance(answer, tuple) else (answer,)\n\n        ctx = FunctionNode(cls.__name__ + \"Backward\", rule, "
+         "[as_tensor(each) for each in args])\n"),
+        ("            result = result.detach() if any(result is each for each in args) else result\n",
+         "            result = Tensor(result.array, version=result.version)\n"),
+        ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
+         'enumerate(ctx.__dict__.pop("to_save", ()))}\n',
+         "            ctx.kept = [SavedVariable(result if each is made else each, ctx) for each in ctx.noted]\n"
+         "        del ctx.noted\n"),
+        ("            result = cls.forward(ctx, *args)\n", "            result = made = cls.forward(ctx, *args)\n"),
+        ("class Function:\n", "class FunctionNode(Node):\n    noted, kept = (), ()\n\n"
+         "    def __init__(self, *args):\n        super().__init__(*args)\n        self.noted = ()\n\n"
+         "    def save_for_backward(self, *tensors):\n        self.noted = tensors\n\n"
+         "    @property\n    def saved_tensors(self):\n        return tuple(each.unpack(self) for each in "
+         "self.kept)\n\n    def release(self):\n        for each in self.kept:\n            each.tensor = None\n\n\n"
+         "class Function:\n"),
+    )),
     (12, "a hook's None told apart from a gradient by `is`", (
         ("                grad = hook(grad) or grad\n",
          "                changed = hook(grad)\n                grad = grad if changed is None else changed\n"),

@@ -101,10 +101,12 @@ def chart_text(panels, across, up):
 def grids(items, colours="columns"):
     """Tables of numbers side by side: a title and its rows, a sign such as "@" or "=", the next title and its rows …
 
-    colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white; or one of them a table.
+    colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white; or one of them a table, or
+    for a table its own rows of whole numbers: places with one number have one paper.
     """
     each = (colours,) * len(items[::3]) if isinstance(colours, str) else tuple(colours)
-    if len(each) != len(items[::3]) or not set(each) <= {"columns", "rows", "none"}:
+    named = {one for one in each if not isinstance(one, list)}
+    if len(each) != len(items[::3]) or not named <= {"columns", "rows", "none"}:
         raise ValueError(f'grids(colours=…) is "columns", "rows" or "none", or one for each table, not {colours!r}.')
     tables = [(title, rows) for title, rows in zip(items[::3], items[1::3], strict=True)]
     signs = items[2::3]
@@ -118,7 +120,8 @@ def grids(items, colours="columns"):
             low = (tallest - len(rows)) / 2
             for i, row in enumerate(rows):
                 for j, value in enumerate(row):
-                    at = {"columns": j, "rows": i}.get(each[position])
+                    way = each[position]
+                    at = way[i][j] if isinstance(way, list) else {"columns": j, "rows": i}.get(way)
                     paper = "#FFFFFF" if at is None else PALE[at % len(PALE)]
                     corner = (left + 1.2 * j, low + len(rows) - 1 - i)
                     axis.add_patch(rectangle(corner, paper))

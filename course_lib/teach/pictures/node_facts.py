@@ -46,8 +46,9 @@ def read_slots(node, names):
     for name in names:
         try:
             raw = getattr(node, "_raw_saved_" + name)
-        except RuntimeError:
-            yield name, FREED, None, None, None  # a custom Function lets go of all its slots at once
+        except RuntimeError:  # a custom Function lets go of all its slots at once
+            if label := freed_label(node, name):
+                yield label, FREED, None, None, None
             continue
         several = isinstance(raw, (tuple, list))
         for index, slot in enumerate(raw if several else [raw]):
@@ -56,6 +57,16 @@ def read_slots(node, names):
                 if found is not None:
                     yield (f"{name}[{index}]" if several else name, *found)
     yield from read_unwatched(node)
+
+
+def freed_label(node, name):
+    """What the slots of a custom Function are called after its pass; None when it never had any.
+
+    Only our engine still knows that. A node of PyTorch has forgotten whether its forward has saved anything.
+    """
+    if not hasattr(type(node), "saved_names"):
+        return f"{name}, if any"
+    return name if node.kept_tensors else None
 
 
 def read_unwatched(node):

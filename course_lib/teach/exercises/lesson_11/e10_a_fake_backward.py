@@ -14,6 +14,9 @@ def check(answer, torch):
             verdict = judged(torch, layer, factor, array(torch, *shape, requires_grad=True), array(torch, *shape))
             if verdict:
                 return verdict
+    many = array(torch, 1000, requires_grad=True)
+    if not torch.equal(answer(-300.3)(many * 1), many):
+        return almost("last digits")
     plain = array(torch, 3)
     if not alike(layers[0](plain), plain):
         return almost("other values")
@@ -109,8 +112,6 @@ EXERCISE = Exercise(
     why="A Function's apply hangs a node on the result, and that node calls its backward. The module holds the factor "
     "and hands it to apply. The factor is a number, so it goes on ctx, and its gradient is None.",
     alternatives=(
-        MODULE.replace("return Scale.apply(x, self.factor)",
-                       "return x * self.factor + (x - x * self.factor).detach()"),
         MODULE.replace("        return Scale.apply(x, self.factor)\n",
                        "        y, factor = x * 1, self.factor\n        if y.requires_grad:\n"
                        "            y.register_hook(lambda grad: grad * factor)\n        return y\n"),
@@ -123,6 +124,10 @@ EXERCISE = Exercise(
                 edit("Scale.apply(x, self.factor)", "Scale.forward(self, x, self.factor)")),
         Mistake("other values", "The values have changed. Only the gradient should be multiplied.",
                 edit("return x.view_as(x)", "return x * factor")),
+        Mistake("last digits", "The gradient is right, but the values are not exactly those of x: they differ in the "
+                "last digits. Where the values of x are wanted, nothing may be computed.",
+                MODULE.replace("return Scale.apply(x, self.factor)",
+                               "return x * self.factor + (x - x * self.factor).detach()")),
         Mistake("one gradient", "forward of the Function has two arguments, x and the factor. backward owes an answer "
                 "for each: None for the number.", edit("ctx.factor, None", "ctx.factor")),
         Mistake("writes into the gradient", "Your backward writes into the gradient that arrives, and others may hold "

@@ -168,7 +168,7 @@ EXERCISE = Diagnose(
     question="Seven bug reports; name the method that is the cure of each. One of the six methods cures two.",
     hints=(
         "Ask of each report: is it about inputs, about outputs, about what is kept, or about backward itself?",
-        "The table under Break it has a last column, 'left out'. Which line of it does the report describe?",
+        "The table of what to tell the engine has a last column, 'if you leave it out'. Which line of it is this?",
     ),
     why="A is a ring through ctx, and G a tensor on ctx whose version nobody noted: one slot cures both. B and F are "
     "about outputs: one should have no gradient, the others should cost nothing when unused. C is a write the engine "

@@ -14,6 +14,8 @@ from course_lib.teach.exercises.lesson_11.shared import (
 from course_lib.teach.exercises.shared import array, finite_differences
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
 
+NO_HISTORY, NOT_WANTED = "does not require grad and does not have a grad_fn", "does not require grad"
+
 
 def potential(torch, x, weight):
     """What forward of 11.7 computes before the threshold."""
@@ -56,9 +58,9 @@ def check(answer, torch):
         try:
             found = torch.autograd.grad(fired, (x, weight), grad, allow_unused=True)
         except RuntimeError as error:
-            if COUNT not in str(error):
+            if COUNT not in str(error) and NO_HISTORY not in str(error):
                 raise
-            return almost("two gradients")
+            return almost("two gradients" if COUNT in str(error) else "not recorded")
         if None in found:
             return almost("nothing" if found[0] is None else "the weight forgotten")
         if x.grad is not None or weight.grad is not None:
@@ -84,7 +86,12 @@ def check(answer, torch):
             "slope at the threshold first, and then at the filter."
         )
     frozen = answer.apply(x, weight.detach(), threshold, steepness)
-    (found,) = torch.autograd.grad(frozen, x, grad)
+    try:
+        (found,) = torch.autograd.grad(frozen, x, grad)
+    except RuntimeError as error:
+        if NOT_WANTED not in str(error):
+            raise
+        return almost("stops at a frozen weight")
     if not near(found, wanted[0]):
         return not_yet("With a frozen weight the gradient of x comes out different.")
     fired = answer.apply(x, weight, threshold, steepness)
@@ -198,6 +205,12 @@ EXERCISE = Exercise(
         Mistake("two gradients", "The numbers may be right. But forward has four arguments, so backward returns a "
                 "tuple of four; the two settings get None.",
                 spikes(SMOOTH, *RERUN, GRADS.replace("*", "").replace(", None, None", ""))),
+        Mistake("not recorded", "Inside of your backward, autograd.grad was asked about something without a history. "
+                "The pass records nothing: compute it again under `with torch.enable_grad():`, from tensors that "
+                "require a gradient (`detach().requires_grad_()`).", spikes(SMOOTH, "if True:", *RERUN[1:], GRADS)),
+        Mistake("stops at a frozen weight", "The gradients are right. With a frozen weight backward stops: the weight "
+                "in the slot requires no gradient then, and autograd.grad refuses it. `detach().requires_grad_()` "
+                "makes one that does.", spikes(SMOOTH, RERUN[0], RERUN[2], GRADS)),
         Mistake("half right", "One of the two gradients agrees with finite differences, the other does not. By hand, "
                 "the weight is turned round in time for x, and x and gradient change batch with channels for the "
                 "weight.", spikes(SMOOTH, *BY_HAND).replace(".flip(2)", "")),

@@ -78,7 +78,7 @@ EXPANDED = ".expand(-1, 1, states.shape[2])"
 EXERCISE = Exercise(
     id="11.8", kind="repair", title="The last state", minutes=8, difficulty=2,
     question="`states` is (batch, time, hidden), `lengths` says how many words of each sentence are real. Return the "
-    "state after the last real word of each, (batch, hidden), with `gather`.",
+    "state after the last real word of each, (batch, hidden). `gather` does it without a loop.",
     name="last_states", starter=STARTER,
     hints=(
         "gather gives one number for each place of the index. How many numbers do you want from each sentence?",

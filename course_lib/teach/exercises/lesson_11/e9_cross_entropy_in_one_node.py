@@ -2,7 +2,14 @@
 
 import random
 
-from course_lib.teach.exercises.lesson_11.shared import COUNT, near, of_a_function, slots_of, tensors_on
+from course_lib.teach.exercises.lesson_11.shared import (
+    COUNT,
+    graph_of_gradient,
+    near,
+    of_a_function,
+    slots_of,
+    tensors_on,
+)
 from course_lib.teach.exercises.shared import array
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
@@ -22,7 +29,12 @@ def check(answer, torch):
         verdict = judged(answer, torch, scores, targets, scale)
         if verdict:
             return verdict
-    return correct("the loss, its gradient with any upstream gradient, twice, and one table kept.")
+    scores, targets = array(torch, 3, 4, requires_grad=True), torch.tensor([0, 3, 1])
+    if graph_of_gradient(torch, answer.apply(scores, targets), (scores,)) == "an error":
+        return correct("the loss, its gradient with any upstream gradient, one table kept, second derivatives refused.")
+    if not torch.autograd.gradgradcheck(lambda s: answer.apply(s, targets), (scores,), raise_exception=False):
+        return almost("second derivatives")
+    return correct("the loss, its gradient with any upstream gradient, one table kept, and right twice.")
 
 
 def judged(answer, torch, scores, targets, scale):
@@ -127,7 +139,7 @@ EXERCISE = Exercise(
     id="11.9", kind="write a Function", title="Cross-entropy in one node", minutes=12, difficulty=3,
     question="The mean cross-entropy of scores (N, K) and targets (N) as one Function. Backward: softmax, minus 1 at "
     "the right answer of each row, divided by N. Keep at most one table of N times K numbers. Scores may be as large "
-    "as 1000.",
+    "as 1000. Second derivatives must be right, or refused.",
     name="CrossEntropy", starter=STARTER,
     hints=(
         "log_softmax is safe for large scores. Which numbers of it does the loss need, and which shape must the index "
@@ -197,6 +209,9 @@ EXERCISE = Exercise(
                 "type of the scores.",
                 edit("log_p.exp().scatter_add(1, index, -ones)",
                      "log_p.exp().float().scatter_add(1, index, -ones.float())")),
+        Mistake("second derivatives", "The first derivative is right. Whoever differentiates it once more gets a wrong "
+                "number, or a constant, without an error. Compute the softmax from saved *scores* in backward, or let "
+                "second derivatives be refused.", edit("    @torch.autograd.function.once_differentiable\n", "")),
         Mistake("none", "The scores got None, so nothing in front of this loss learns. They are the first argument.",
                 edit(RETURN, "return None, None")),
     ),

@@ -65,5 +65,5 @@ EXERCISE = Predict(
         Mistake("an error", "Both are numbers, and that is the trouble: a path that is missing in a graph is no "
                 "error.", (5, "error"), when=lambda two, _: any(isinstance(part, str) for part in two)),
     ),
-    reveals=("gx by y: 5.0", "gy by x: 1.0", "one of them lacks something"),
+    reveals=("gx by y: 5.0", "gy by x: 1.0", "it lacks something", "came out of its slot without a history"),
 )  # fmt: skip

@@ -274,6 +274,18 @@ def not_in_place(torch):
     return a.grad is not before and a.grad.tolist() == [4.0, 4.0]
 
 
+@mistake(5, "The sum is in the same tensor, but in a new array. What looks at the memory of `.grad` still sees the old "
+         "numbers. Add into the array that is there: `leaf.grad.array += …`.",
+         ("            leaf.grad.array += grad.array", "            leaf.grad.array = leaf.grad.array + grad.array")
+         )  # fmt: skip
+def sum_in_a_new_array(torch):
+    a = leaf(torch, [1.0, 2.0])
+    (a * 1.0).sum().backward()
+    held, memory = a.grad, a.grad.array
+    (a * 3.0).sum().backward()
+    return a.grad is held and held.tolist() == [4.0, 4.0] and memory.tolist() == [1.0, 1.0]
+
+
 @mistake(5, "A leaf that is used twice has two accumulators. Let it remember its own by a weak reference, and use it "
          "again.",
          ("    node = tensor.accumulator and tensor.accumulator()\n", "    node = None\n"))  # fmt: skip

@@ -226,8 +226,11 @@ def always_one_rate(torch):
          ("                    p.sub_(p.grad * self.lr)\n",
           "                    p.sub_(p.grad * self.lr)\n                    p.grad = None\n"))  # fmt: skip
 def step_clears(torch):
-    p = stepped(torch)
-    return p.grad is None or p.grad.item() != 4
+    p = leaf(torch)
+    (p * 1.0).backward()
+    before = p.grad.item()
+    torch.optim.SGD([p], lr=0.5).step()
+    return p.grad is None or p.grad.item() != before
 
 
 @mistake(10, "`step` gives the parameter a new array: what shares its memory, such as `p.detach()`, still holds the "

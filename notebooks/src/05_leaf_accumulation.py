@@ -22,15 +22,16 @@
 # - say what `.grad` of any tensor holds after several backward passes, and why;
 # - train with a batch that does not fit into memory, and get exactly the gradient of the whole batch;
 # - tell a gradient that is zero from a gradient that is missing, and say when the difference moves a weight;
-# - recognise the two places where a gradient that you hold changes behind your back: one that you have put aside, and one that you have handed to `backward`.
+# - say who else can see the memory in which a gradient lies, and when you need a copy.
 #
-# **Minutes** 80, with the exercises · **Needs** lessons 00 to 04; lesson 00 alone will do if you are in a hurry · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
+# **Minutes** 80, with the exercises · **Needs** lesson 00, and lessons 01 to 04 for the piece of your own engine · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
 #
 # [← 04 The engine](04_the_engine.ipynb) · [all lessons](home.ipynb) · [06 Saved tensors →](06_saved_tensors.ipynb)
 
 # %%
 import course_lib as torch
-from course_lib.teach import chart, draw, expect_error, lesson, show, step, watch
+from course_lib.teach import chart, draw, expect_error, lesson, step, watch
+from course_lib.teach.records import recorded
 
 L = lesson(5)
 
@@ -60,33 +61,23 @@ chart({"the loss": {"rate 0.5": losses(0.5), "rate 0.1": losses(0.1)}}, across="
 #
 # ## What happens to the gradient that is already there?
 #
-# People often put a gradient aside, to print it, to log it, or to compare it with a later one. Suppose you do that between two backward passes:
-#
-# ```python
-# w = torch.tensor([1.0, 2.0], requires_grad=True)
-# (w * 3).sum().backward()
-# g = w.grad                     # put the gradient aside
-# (w * 5).sum().backward()
-# print(g)
-# ```
-#
-# The first pass sends a 3 to each element of `w`, the second pass sends a 5 to each. You took `g` before the second pass began.
-#
-# **Predict.** What does the last line print? Answer with two numbers, as a list.
-
-# %%
-L.predict("05.p1", None)
-
-# %% [markdown]
-# Now run it, but stop just before the second backward. We want to watch that one in slow motion. The attribute `_version` counts how often the memory of a tensor was written to (lesson 07 is about it); we only note it here, and look at it again afterwards.
+# People often put a gradient aside, to print it, to log it, or to compare it with a later one. Suppose you do that between two backward passes. Here is everything but the second of them. (The attribute `_version` counts how often the memory of a tensor was written to, which lesson 07 is about. We only note it, and look at it again afterwards.)
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (w * 3).sum().backward()
-g = w.grad
+g = w.grad  # put the gradient aside
 before = g._version
 second = (w * 5).sum()
 print(g)
+
+# %% [markdown]
+# The first pass has sent a 3 to each element of `w`. Now `second.backward()` runs, and sends a 5 to each.
+#
+# **Predict.** What does `print(g)` print after it? Answer with two numbers, as a list.
+
+# %%
+L.predict("05.p1", None)
 
 # %% [markdown]
 # `step(second)` runs the same pass as `second.backward()`, and shows it one node at a time. Go through it with the buttons, or with the arrow keys.
@@ -140,7 +131,7 @@ for clears in (True, False):
 #
 # Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
 #
-# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). From lesson 04 you know how often that will be. What is new is the other question: what do `h` and `k`, the tensors in the middle, store of the gradients that pass by?
+# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Lesson 04 has shown how often that is: a node runs once, when the gradients of all paths have been added up. What is new is the other question: what do `h` and `k`, the tensors in the middle, store of the gradients that pass by?
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -154,7 +145,7 @@ with warnings.catch_warnings():
     print("h.grad:", h.grad, "k.grad:", k.grad)
 
 # %% [markdown]
-# **Notice:** the hook was called once, with 8s. Within one pass the engine adds up what comes along all paths before it lets `AccumulateGrad` run. So there are two sums, and it helps to keep them apart. The sum over the *paths of one pass* is taken before anything arrives. The sum over *several passes* is taken in `.grad`.
+# **Notice:** the hook was called once, with 8s. Within one pass the engine adds up what comes along all paths before it lets `AccumulateGrad` run. So there are two sums, and it helps to keep them apart. The sum over the *paths of one pass* is taken before the leaf is reached. The sum over *several passes* is taken in `.grad`.
 #
 # The news is in the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
 #
@@ -203,11 +194,11 @@ picture
 # - There are two separate graphs. The only thing that they have in common is the green box of `w`, in which their gradients will meet.
 # - Each graph goes through a mean of its own, `MeanBackward0`. In the upper graph it is the mean of three numbers, so it divides by 3. In the lower graph it is the mean of a single one. After that, both are divided by 2.
 #
-# So multiply the factors along each path. A sample of the first part counts 1/3 · 1/2 = 1/6. The outlier counts 1/1 · 1/2 = 1/2. In the whole batch each sample would have counted 1/4. So the outlier got twice the weight that it should have, the others got less, and the result is 6 instead of 4.
+# So multiply the factors along each path. A sample of the first part counts 1/3 (from its mean) · 1/2 (from the division) = 1/6. The outlier counts 1 (from its mean) · 1/2 = 1/2. In the whole batch each sample would have counted 1/4. So the outlier got twice the weight that it should have, the others got less, and the result is 6 instead of 4.
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
-# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together:
+# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together. `watch` keeps a log of what happens inside. We show three kinds of its lines, so their numbers have gaps:
 
 # %% tags=["C05.6", "P14"]
 w.grad = None
@@ -219,7 +210,7 @@ print(w.grad)
 log.only("saved", "freed", "accumulated")
 
 # %% [markdown]
-# That is the 4 of the whole batch. `watch` has kept a log of what happened inside, of which we show three kinds of lines. Read it from the top: what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+# That is the 4 of the whole batch. Read the log from the top: what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
@@ -245,10 +236,12 @@ print("first:", first_gradient, " second:", second_gradient)
 # - `u` was multiplied by 0. That is a path like any other, and a zero came along it. `z` was on no path, so it has no gradient at all.
 # - We put both gradients of `v` aside. The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and the 7s are lost.
 #
-# An optimizer's `zero_grad()` did the second thing for years. Today it sets `.grad` to None, unless you ask otherwise:
+# An optimizer's `zero_grad()` does the first thing, unless you ask for the second:
 
 # %%
 v.grad = torch.tensor([1.0, 1.0])
+torch.optim.SGD([v], lr=0.1).zero_grad(set_to_none=False)
+print(v.grad)
 torch.optim.SGD([v], lr=0.1).zero_grad()
 print(v.grad)
 
@@ -284,7 +277,7 @@ for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
 #
 # The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it. None means that this parameter is left out of the step, and so is its velocity.
 #
-# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. If you write zeros into its gradients, the layer drifts on for many steps. If you set them to None, it rests.
+# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. If you write zeros into its gradients, the layer drifts on, as `w` did here. If you set them to None, it rests.
 #
 # > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
 #
@@ -302,7 +295,7 @@ print(a.grad.mul_(100), b.grad)
 # %% [markdown]
 # `b.grad` still holds ones. The engine has given each leaf a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the upstream gradient of lesson 03). It may travel through the graph without being copied. A `view`, for example, only looks at the same numbers in another shape (lesson 08). On the way back its gradient is looked at in the old shape, and not copied either. Below, a hook on `x` asks of each gradient that arrives: does it lie in the same memory as `given`? (`data_ptr()` is the address at which a tensor's numbers begin.) The first pass hands over `given` itself, the second one a clone of it.
+# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). It may travel through the graph without being copied. A `view`, for example, only looks at the same numbers in another shape (lesson 08). On the way back its gradient is looked at in the old shape, and not copied either. Below, a hook on `x` asks of each gradient that arrives: does it lie in the same memory as `given`? (`data_ptr()` is the address at which a tensor's numbers begin.) The first pass hands over `given` itself, the second one a clone of it.
 
 # %% tags=["C05.10", "P26"]
 x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
@@ -314,10 +307,11 @@ print("arrived in the memory of `given`:", same)
 # %% [markdown]
 # The answer is True for the first pass and False for the second: the tensor that you had in your hand arrived at the leaf.
 #
-# What happens then is one of the few places where our engine and PyTorch differ. PyTorch makes this very memory the leaf's `.grad`, and is spared a copy. The second pass adds into it. So in PyTorch `given`, which your program never wrote to, holds 2s now. Our engine makes a copy in this case:
+# What happens then is one of the few places where our engine and PyTorch differ. PyTorch makes this very memory the leaf's `.grad`, and is spared a copy. The second pass adds into it, so `given` holds other numbers afterwards, although the program never wrote to it. Our engine makes a copy in this case. So here is a *record*: the first lines were printed by PyTorch once, and a test prints them again and compares.
 
 # %% tags=["engine"]
-print("on our engine `given` still holds", given.tolist())
+recorded("handed to backward")
+print("\non our engine `given` still holds", given.tolist())
 
 # %% [markdown]
 # If you hand over a clone, you are safe on both.
@@ -335,13 +329,7 @@ print("on our engine `given` still holds", given.tolist())
 #         leaf.grad += grad                    # in place
 # ```
 #
-# The interesting question is the one in the comment: can somebody else see this memory? Python counts how many names lead to an object, and NumPy knows whether an array looks at the memory of another one. So the engine can ask:
-
-# %% tags=["engine"]
-show("engine.graph.may_be_taken_over")
-
-# %% [markdown]
-# (`show("engine.graph.AccumulateGrad.apply")` opens the method itself. The count that it keeps with each `+=` is the "writes since then: 1" from above.)
+# Can somebody else see this memory? Python counts how many names lead to an object, and NumPy knows whether an array looks at the memory of another one. So the engine can ask both. The method also counts a write with each `+=`: that was the "writes since then: 1" from above.
 #
 # ## Why does `w -= lr * w.grad` raise?
 #
@@ -369,9 +357,9 @@ with expect_error(RuntimeError, "attempting to assign a gradient of size '[3]'")
 # %% [markdown]
 # ## Build your own engine: one accumulator for each leaf
 #
-# Your engine from lesson 04 makes a new `AccumulateGrad` each time a leaf is used, and it replaces or adds in a way that nobody has looked at closely. Now you know what it should do. In `my_engine.py`, which lies beside this notebook:
+# Your engine from lesson 04 makes a new `AccumulateGrad` each time a leaf is used, and it adds out of place: `leaf.grad = leaf.grad + grad`. Now you know what it should do. In `my_engine.py`, which lies beside this notebook:
 #
-# 1. Make one accumulator for each leaf, and use it for as long as any graph leads to it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that the leaf alone does not keep a graph alive. `gradient_edge` is the place.
+# 1. Make one accumulator for each leaf, and use it for as long as any graph leads to it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
 # 2. When the first gradient arrives, store a **clone** of it. You will need a row for `clone` in your table: it copies, and its slope is 1.
 # 3. When `.grad` is there already, add to it **in place**, so that whoever holds the tensor sees the sum.
 #
@@ -385,7 +373,7 @@ L.build("05")
 #
 # ## Exercises
 #
-# They stand in the order in which they become harder; the numbers are only their names.
+# They stand in the order in which they become harder, which is 05.1, 05.4, 05.2, 05.3, 05.5, 05.6.
 #
 # **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
 #
@@ -467,7 +455,7 @@ def momentum(torch, p, v, lr, mu):
 L.check("05.5", momentum)
 
 # %% [markdown]
-# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may lie in memory that another one or the caller can see. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
+# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may share memory with `g`, or with the gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
 
 
 # %%
@@ -502,7 +490,7 @@ L.check("05.6", passes)
 # - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
 # - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
 #
-# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition", and the words are chosen with care. PyTorch takes over an arriving gradient if no other tensor object *refers* to it, even if it is a view of memory that somebody else can see. That is why a tensor handed to backward can change, and in rare programs two leaves come to share one memory. Our engine always copies such a view. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
+# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition" with reason. PyTorch takes over an arriving gradient if no other tensor object *refers* to it, even if it is a view of memory that somebody else can see. That is why a tensor handed to backward can change, and in rare programs two leaves come to share one memory. Our engine copies a view, unless nobody else can see its memory. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
 #
 # **Read on in our engine:** `AccumulateGrad` and `may_be_taken_over` in `course_lib/engine/graph.py`.
 #

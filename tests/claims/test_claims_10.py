@@ -56,7 +56,7 @@ def stepped(torch, optimizer, p, *gradients):
 
 def test_c10_1_a_step_writes_in_place(torch):
     """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
-    node, and, unless made with `fused=True`, with a higher version.
+    node, and with a higher version (unless the optimizer was made with `fused=True`).
     """
     writes = {"SGD": 1, "Adam": 1, "AdamW": 2, "RMSprop": 1, "Adagrad": 1}
     for name, count in writes.items():
@@ -199,9 +199,9 @@ def test_c10_5_frozen_and_stepped(torch):
 
 
 def test_c10_6_six_orders(torch):
-    """With no gradients at first, zero_grad, backward, step after the forward pass trains, and so does backward, step,
-    zero_grad; three of the other orders never move a parameter, and step, zero_grad, backward raises in the second
-    round if backward reads a parameter that was stepped.
+    """With no gradients at first, three calls follow the forward pass: Z clears, B is backward, S steps. ZBS and BSZ
+    train; ZSB, BZS and SBZ never move a parameter; SZB raises in the second round if backward reads a parameter that
+    was stepped.
     """
     for order in map("".join, itertools.permutations("ZBS")):
         model, optimizer = fresh(torch)

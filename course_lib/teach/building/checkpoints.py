@@ -478,6 +478,17 @@ def picture(torch, lesson):
     if lesson == 13:
         (slope,) = torch.autograd.grad(x * x.exp(), x, create_graph=True)
         return slope, {"x": x, "slope": slope}, "(slope,) = grad(x * x.exp(), x, create_graph=True)"
+    if lesson == 5:  # nothing in it is saved: before lesson 06, nodes do not show what they save
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        words = "y = (x + x).sum(), behind (x * 3).sum().backward() and (x * 5).sum().backward()"
+        (x * 3.0).sum().backward()
+        (x * 5.0).sum().backward()
+        return (x + x).sum(), {"x": x}, words
+    if lesson == 10:  # the step has written to what the product saved: the picture says STALE
+        y = (x * w - 3.0) ** 2
+        y.backward(retain_graph=True)
+        torch.optim.SGD([x, w], lr=0.1).step()
+        return y, {"u": x, "v": w}, "y = (u * v - 3) ** 2;  y.backward(retain_graph=True);  SGD([u, v], lr=0.1).step()"
     x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
     h, words = (x * mask).relu(), "h = (x * mask).relu();  "
     if lesson == 11:

@@ -274,6 +274,18 @@ def not_in_place(torch):
     return a.grad is not before and a.grad.tolist() == [4.0, 4.0]
 
 
+@mistake(5, "The sum is in the same tensor, but in a new array. What looks at the memory of `.grad` still sees the old "
+         "numbers. Add into the array that is there: `leaf.grad.array += …`.",
+         ("            leaf.grad.array += grad.array", "            leaf.grad.array = leaf.grad.array + grad.array")
+         )  # fmt: skip
+def sum_in_a_new_array(torch):
+    a = leaf(torch, [1.0, 2.0])
+    (a * 1.0).sum().backward()
+    held, memory = a.grad, getattr(a.grad, "array", None)
+    (a * 3.0).sum().backward()
+    return a.grad is held and held.tolist() == [4.0, 4.0] and memory is not None and memory.tolist() == [1.0, 1.0]
+
+
 @mistake(5, "A leaf that is used twice has two accumulators. Let it remember its own by a weak reference, and use it "
          "again.",
          ("    node = tensor.accumulator and tensor.accumulator()\n", "    node = None\n"))  # fmt: skip
@@ -283,7 +295,8 @@ def two_accumulators(torch):
     return first.grad_fn.next_functions[0][0] is not second.grad_fn.next_functions[0][0]
 
 
-@mistake(5, "A leaf keeps its accumulator alive, and with it a place in every graph. Hold it by `weakref.ref`.",
+@mistake(5, "A leaf and its accumulator hold each other, which makes a ring (lesson 01). Let the leaf hold its "
+         "accumulator by `weakref.ref`.",
          ("        tensor.accumulator = weakref.ref(node)", "        tensor.accumulator = lambda: node"))  # fmt: skip
 def strong_accumulator(torch):
     a = leaf(torch)

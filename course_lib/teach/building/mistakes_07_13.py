@@ -208,6 +208,56 @@ def step_is_not_counted(torch):
     return p.item() == 0 and p._version == 0
 
 
+@mistake(10, "With every learning rate `step` goes equally far. Multiply the gradient by the `lr` that the optimizer "
+         "was given.",
+         ("p.sub_(p.grad * self.lr)", "p.sub_(p.grad * 0.1)"))  # fmt: skip
+def always_one_rate(torch):
+    ends = []
+    for rate in (0.5, 0.25):
+        p = leaf(torch)
+        (p * p).backward()
+        torch.optim.SGD([p], lr=rate).step()
+        ends.append(p.item())
+    return ends[0] == ends[1] != 2
+
+
+@mistake(10, "After `step` a parameter's `.grad` is not what it was before. `step` only reads it: it may be printed "
+         "afterwards, or more may be added to it. Clearing is the work of `zero_grad`.",
+         ("                    p.sub_(p.grad * self.lr)\n",
+          "                    p.sub_(p.grad * self.lr)\n                    p.grad = None\n"))  # fmt: skip
+def step_clears(torch):
+    p = leaf(torch)
+    (p * 1.0).backward()
+    before = p.grad.item()
+    torch.optim.SGD([p], lr=0.5).step()
+    return p.grad is None or p.grad.item() != before
+
+
+@mistake(10, "`step` gives the parameter a new array: what shares its memory, such as `p.detach()`, still holds the "
+         "old values. Write into the array that is there; `sub_` does.",
+         ("                    p.sub_(p.grad * self.lr)\n",
+          "                    p.array = p.array - p.grad.array * self.lr\n"
+          "                    p.version.count += 1\n"))  # fmt: skip
+def step_makes_an_array(torch):
+    p = leaf(torch, [2.0])
+    shared = p.detach()
+    (p * p).sum().backward()
+    torch.optim.SGD([p], lr=0.5).step()
+    return p.tolist() == [0.0] and shared.tolist() == [2.0] and not new_array(torch)
+
+
+@mistake(10, "Given a generator, as `model.parameters()` is one, your optimizer comes to the parameters once and never "
+         "again: after `zero_grad`, `step` finds none. Keep `list(params)`.",
+         ("list(params), lr", "params, lr"))  # fmt: skip
+def generator_used_up(torch):
+    p = leaf(torch)
+    optimizer = torch.optim.SGD((each for each in [p]), lr=0.5)
+    optimizer.zero_grad()
+    (p * p).backward()
+    optimizer.step()
+    return p.item() == 2 and stepped(torch).item() != 2
+
+
 @mistake(10, "`step` stops at a parameter whose `.grad` is None. It took no part in this loss: skip it.",
          ("                if p.grad is not None:\n    ", ""))  # fmt: skip
 def none_is_not_skipped(torch):

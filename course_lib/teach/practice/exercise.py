@@ -60,7 +60,7 @@ class Verdict:
 
     outcome: str
     text: str
-    lead: str = ""  # what stands before a mistake's sentence
+    lead: str = ""  # what stands before a mistake's sentence; with it, the text of NOT_YET is a mistake's name, too
 
 
 def correct(shown: str) -> Verdict:
@@ -278,9 +278,11 @@ def result_of(exercise, verdict, calls):
         text = f"the check gave no verdict ({short(verdict)}); that is a mistake of the course, not yours."
         return Result(exercise.id, NOT_YET, text)
     text = tidy(verdict.text)
-    if verdict.outcome == ALMOST:
+    if verdict.outcome == ALMOST or verdict.lead:
         says = {mistake.name: mistake.says for mistake in exercise.mistakes}
-        return Result(exercise.id, ALMOST, verdict.lead + tidy(says.get(verdict.text, text)), mistake=verdict.text)
+        text = verdict.lead + tidy(says.get(verdict.text, text))
+    if verdict.outcome == ALMOST:
+        return Result(exercise.id, ALMOST, text, mistake=verdict.text)
     if verdict.outcome == NOT_YET:
         if forgot_return(exercise, calls):
             return Result(exercise.id, ERROR, NO_RETURN)

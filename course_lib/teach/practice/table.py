@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_lib.teach.practice.exercise import Exercise, Verdict, almost, correct, not_yet
+from course_lib.teach.practice.exercise import NOT_YET, Exercise, Verdict, almost, correct, not_yet
 
 WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
 
@@ -23,16 +23,17 @@ def judged_rows(wrong, rows, named, are_right):
     """The verdict on a table of which the rows `wrong` are not right; None when there are none.
 
     named: {row: name of its mistake}. One wrong row is `almost` when its mistake has a name. Where there are several,
-    their count comes first; and a table that is half wrong is not almost right.
+    their count comes first; and a table that is half wrong is not almost right, though it gets the sentence as well.
     """
     if not wrong:
         return None
     right = len(rows) - len(wrong)
     count = f"{right} of {len(rows)} {are_right.replace('are ', 'is ', 1) if right == 1 else are_right}. "
     look = next((row for row in wrong if row in named), wrong[0])
-    if look not in named or 2 * len(wrong) > len(rows):
+    if look not in named:
         return not_yet(f"{count}Look again at {look}.")
-    return almost(named[look], count if len(wrong) > 1 else "")
+    verdict = almost(named[look], count if len(wrong) > 1 else "")
+    return replace(verdict, outcome=NOT_YET) if 2 * len(wrong) > len(rows) else verdict
 
 
 @dataclass(frozen=True, kw_only=True)

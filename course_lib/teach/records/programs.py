@@ -1,4 +1,4 @@
-"""Programs that need real PyTorch: autocast, torch.compile, DDP, the kernels of an LSTM, and its C++ functions by name.
+"""Programs that need real PyTorch: autocast, torch.compile, DDP, an LSTM, C++ functions by name, memory taken over.
 
 Each is text, so that a lesson prints exactly what was run. HELPERS stand before them all.
 """
@@ -243,5 +243,11 @@ for name, program in programs.items():
         program(torch.tensor([1.0, 2.0], requires_grad=True))
     except RuntimeError as error:
         print(f"{name}: {functions_of(error)[0]}")
+""",
+    "handed to backward": """\
+x, given = torch.ones(2, requires_grad=True), torch.ones(2, 1)
+x.view(2, 1).backward(given)
+x.view(2, 1).backward(given.clone())
+print("given:", given.tolist(), "in the memory of x.grad:", given.data_ptr() == x.grad.data_ptr())
 """,
 }

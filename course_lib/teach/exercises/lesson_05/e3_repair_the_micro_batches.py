@@ -71,6 +71,7 @@ def name_of_gradient(got, truth, before, terms):
         (truth - before, "erased what was there"),
         (sum(terms[-1]) / count, "last part only"),
         ((before + sums) / count, "divides what was there"),
+        ((before + sum(means)) / len(means), "divides at the end"),
         (before + sum(means) / count, "divided twice"),
         (before + sums / len(terms), "parts counted for samples"),
         (before + sums / (len(terms[0]) * len(terms)), "the first part's size"),
@@ -153,6 +154,12 @@ EXERCISE = Exercise(
                 + "    for x, y in parts:\n"
                 + "        ((x * w - y) ** 2).sum().backward()\n"
                 + "    w.grad /= sum(len(x) for x, y in parts)\n"),
+        Mistake("divides at the end", "Dividing w.grad at the end also divides what was in it before. And each part "
+                "weighs the same then, whatever its size.",
+                ACC
+                + "    for x, y in parts:\n"
+                + "        ((x * w - y) ** 2).mean().backward()\n"
+                + "    w.grad /= len(parts)\n"),
         Mistake("divided twice", "`mean()` has divided by the size of the part; dividing by all samples comes on top "
                 "of that.", edit("loss = ", "(", "sum()\n        (loss", "mean()")),
         Mistake("parts counted for samples", "You divide the sums by the number of parts. A sample weighs one over "

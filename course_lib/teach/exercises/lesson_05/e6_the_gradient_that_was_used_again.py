@@ -58,7 +58,7 @@ def check(answer, torch):
         if agree(x.grad.tolist(), [a + 3 * row[0] for a, row in zip(base, wanted, strict=True)]):
             return almost("always three")
         return not_yet(f"For g = {wanted}, x.grad should gain {times} times these numbers; it is {x.grad.tolist()}.")
-    return correct("each pass hands over a memory of its own, so whatever becomes x.grad, nobody else's numbers move.")
+    return correct("what arrives while x.grad is None lies in memory of its own, so nobody else's numbers move.")
 
 
 def multiplies(answer, torch):
@@ -79,7 +79,7 @@ LOOP = "    for _ in range(times):\n"
 EXERCISE = Exercise(
     id="05.6", kind="repair", title="The gradient that was used again", minutes=6, difficulty=2, puzzles=(26,),
     question="`times` passes hand the same `g` to backward. Repair it so that x.grad gains `times` times `g`, and no "
-    "gradient that arrives at x while x.grad is None lies in memory that another one or the caller can see.",
+    "gradient that arrives at x while x.grad is None shares memory with `g` or with the gradient of another pass.",
     name="passes", starter=PASSES + LOOP + "        x.view(-1, 1).backward(g)\n",
     hints=(
         "Write down what is in g's memory after each pass, if this memory is x.grad from the first pass on.",

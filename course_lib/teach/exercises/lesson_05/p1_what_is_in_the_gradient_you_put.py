@@ -40,6 +40,8 @@ EXERCISE = Predict(
         Mistake("averaged", "4 is the average of 3 and 5; nothing here divides by the number of passes.", [4, 4]),
         Mistake("the first, times w", "That is 3 times w, the result of the product. The slope of w * 3 is 3; and "
                 "the second pass comes too.", [3, 6]),
+        Mistake("the second, times w", "That is 5 times w, the result of the second product. The slope of w * 5 is 5; "
+                "and the first pass has left something.", [5, 10]),
         Mistake("cleared by itself", "Nothing clears a gradient by itself: neither a pass nor a second name for it.",
                 [0, 0]),
         Mistake("times w", "That is 8 times w. The slope of w * 8 is 8, whatever w is.", [8, 16]),

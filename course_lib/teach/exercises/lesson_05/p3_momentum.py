@@ -43,6 +43,10 @@ EXERCISE = Predict(
         Mistake("nothing fades and None is zero", "Two things: the old velocity is multiplied by 0.9, and with None "
                 "the step is skipped.", [0, -1, -2]),
         Mistake("uphill", "The signs are the other way round: the step subtracts the velocity.", [2, 2.9, 2.9]),
+        Mistake("up with the velocity", "The first step is right. In the second the velocity is 0.9, and it is "
+                "subtracted like the first one.", [0, 0.9, 0.9]),
+        Mistake("before each step", "You give `w` as it is before each step: the list begins with 1. Asked is `w` "
+                "after each step.", [1, 0, -0.9], also=([1, 0, 0],)),
         Mistake("the gradient alone", "Your second step moves by a tenth: it has 0.1 times the velocity. What remains "
                 "of it is 0.9 times.", [0, -0.1, -0.1]),
     ),

@@ -107,7 +107,7 @@ def mistake_in_line(letter, given, truth):
 writes_but = tables_but("writes", WRITES)
 
 EXERCISE = Exercise(
-    id="10.1", kind="predict state", title="Who writes what?", minutes=5, difficulty=1,
+    id="10.1", kind="predict state", title="Who writes what?", minutes=3, difficulty=1,
     question="Which of parameters, gradients, buffers, state and rates does each line of the loop change?",
     name="writes", starter="writes = {" + ", ".join(f'"{letter}": None' for letter in LINES) + "}",
     hints=(

@@ -85,7 +85,7 @@ EXERCISE = WhichHappens(
     right={"A": "raises at backward", "B": "fine", "C": "silently wrong", "D": "fine", "E": "silently wrong",
            "F": "fine", "G": "silently wrong", "H": "raises now"},
     measure=run_10_2,
-    shown="of three loops that say nothing and do something else you can say why.",
+    shown="you found the three loops that are silently wrong, C, E and G.",
     mistakes=(
         Mistake("retained is enough", "A: retain_graph keeps the slots, not the values in them. The step wrote to "
                 "the last weight, which the second pass must read.", {"A": "fine"}),

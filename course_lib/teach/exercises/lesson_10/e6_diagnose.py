@@ -5,7 +5,7 @@ from course_lib.teach.practice.exercise import Exercise, Mistake, correct, not_y
 from course_lib.teach.practice.table import judged_rows
 
 CURES = {
-    "A": "hand over the new parameters",
+    "A": "hand over the missing parameters",
     "B": "load the optimizer's state",
     "C": "all backwards before any step",
     "D": "zero_grad() with None",
@@ -27,12 +27,12 @@ WRONG_CURES = {
     ("C", "zero_grad() with None"): "cleared for order",
     ("C", "copy the state"): "copied for order",
     ("D", "copy the state"): "copied for drift",
-    ("D", "hand over the new parameters"): "handed over for drift",
+    ("D", "hand over the missing parameters"): "handed over for drift",
     ("D", "eval()"): "mode for drift",
     ("D", "train()"): "mode for drift",
     ("E", "load the optimizer's state"): "state for rate",
     ("E", "zero_grad() with None"): "cleared for rate",
-    ("E", "hand over the new parameters"): "handed over for rate",
+    ("E", "hand over the missing parameters"): "handed over for rate",
     ("E", "train()"): "mode for rate",
     ("E", "eval()"): "mode for rate",
     ("F", "train()"): "modes exchanged",
@@ -45,6 +45,13 @@ WRONG_CURES = {
     ("H", "train()"): "mode for copy",
     ("H", "once an epoch"): "rate for copy",
     ("D", "once an epoch"): "rate for drift",
+    ("A", "a smaller rate"): "slower for new",
+    ("B", "a smaller rate"): "slower for resumed",
+    ("D", "a smaller rate"): "slower for drift",
+    ("E", "a smaller rate"): "slower for rate",
+    ("B", "retain_graph=True"): "retained for resumed",
+    ("C", "retain_graph=True"): "retained for order",
+    ("A", "retain_graph=True"): "retained for new",
 }
 
 
@@ -53,7 +60,8 @@ def plain(cure):
     return " ".join(cure.replace("'", "").replace("’", "").replace("()", "").lower().split())
 
 
-PLAIN = {plain(cure): cure for cure in CURES.values()}
+CURES_OF_NONE = ("a smaller rate", "retain_graph=True")
+PLAIN = {plain(cure): cure for cure in (*CURES.values(), *CURES_OF_NONE)}
 
 
 def check(answer, torch):
@@ -75,8 +83,8 @@ def check(answer, torch):
 cures_but = tables_but("cures", CURES)
 
 EXERCISE = Exercise(
-    id="10.6", kind="diagnose", title="Diagnose", minutes=6, difficulty=2, puzzles=(8, 13),
-    question="Eight bug reports; choose the cure of each. Each cures one.",
+    id="10.6", kind="diagnose", title="Diagnose", minutes=5, difficulty=2, puzzles=(8, 13),
+    question="Eight bug reports; choose the cure of each, out of ten.",
     name="cures", starter="cures = {" + ", ".join(f'"{letter}": None' for letter in CURES) + "}",
     hints=(
         "Ask of each report: what does not change although it should, or changes although it should not? Who writes "
@@ -85,22 +93,22 @@ EXERCISE = Exercise(
         "For E, compute how often the rate has been divided after fifty batches.",
     ),
     solution=f"cures = {CURES!r}",
-    why="A: the optimizer holds the old layer. B: momentum and averages start again. C: a step between two backward "
-    "passes. D: gradients of zero with momentum or decay. E: the scheduler runs with every batch. F and G: one mode "
-    "forgotten, and the way back. H: a state that shares the model's memory.",
+    why="A: the optimizer holds what it was given. B: momentum and averages start again. C: a step between two "
+    "backward passes. D: gradients of zero with momentum or decay. E: the scheduler runs with every batch. F and G: "
+    "one mode forgotten, and the way back. H: a state that shares the model's memory.",
     alternatives=(f"cures = dict({', '.join(f'{k}={v!r}' for k, v in reversed(CURES.items()))})",),
     mistakes=(
-        Mistake("copied for new", "A: nothing was lost here. The new layer has never been stepped; who would have "
-                "had to know of it?", cures_but("A", "copy the state")),
+        Mistake("copied for new", "A: nothing was lost here. The encoder has never been stepped; who would have had "
+                "to know of it?", cures_but("A", "copy the state")),
         Mistake("a state for a stranger", "A: the optimizer cannot remember anything of tensors that it was never "
                 "given.", cures_but("A", "load the optimizer's state")),
-        Mistake("mode for new", "A: modes change what layers compute. The others learn; who steps the new one?",
+        Mistake("mode for new", "A: modes change what layers compute. The gradients are there; who reads them?",
                 cures_but("A", "train()")),
-        Mistake("None for new", "A: the new layer does get gradients. Nobody reads them.",
+        Mistake("None for new", "A: the encoder does get gradients, and they may stay. Nobody reads them.",
                 cures_but("A", "zero_grad() with None")),
         Mistake("copied for resumed", "B: the weights are right, by the reporter's own comparison. What else did the "
-                "first run carry along?", cures_but("B", "copy the state")),
-        Mistake("mode for resumed", "B: a wrong mode would not recover by itself within a few hundred steps.",
+                "earlier job carry along?", cures_but("B", "copy the state")),
+        Mistake("mode for resumed", "B: a wrong mode would not become right by itself within a few hundred steps.",
                 cures_but("B", "train()")),
         Mistake("rate for resumed", "B: what recovers by itself is not the schedule. Something builds up again that "
                 "had been lost.", cures_but("B", "once an epoch")),
@@ -111,19 +119,19 @@ EXERCISE = Exercise(
         Mistake("copied for drift", "D: the drift comes from steps with gradients of zero. Why are there gradients "
                 "at all?", cures_but("D", "copy the state")),
         Mistake("handed over for drift", "D: the optimizer has the encoder's parameters; it even moves them when it "
-                "should not.", cures_but("D", "hand over the new parameters")),
+                "should not.", cures_but("D", "hand over the missing parameters")),
         Mistake("mode for drift", "D: a mode changes what a layer computes. It is step() that moves these weights.",
                 cures_but("D", "eval()")),
         Mistake("rate for drift", "D: a smaller rate makes the drift slower. It is the gradients of zero that let a "
                 "step move them.", cures_but("D", "once an epoch")),
-        Mistake("rate for copy", "H: the training went well, its best score was seen. What is put back is not what "
-                "had that score.", cures_but("H", "once an epoch")),
+        Mistake("rate for copy", "H: a rate decides how far the weights move from epoch to epoch. What was put into "
+                "the list does not stay behind at all.", cures_but("H", "once an epoch")),
         Mistake("state for rate", "E: nothing was restarted. Count how often the rate has been divided by then.",
                 cures_but("E", "load the optimizer's state")),
         Mistake("cleared for rate", "E: for fifty batches the loop works. What becomes smaller and smaller meanwhile?",
                 cures_but("E", "zero_grad() with None")),
         Mistake("handed over for rate", "E: for fifty batches everything moves, so the optimizer has its parameters.",
-                cures_but("E", "hand over the new parameters")),
+                cures_but("E", "hand over the missing parameters")),
         Mistake("mode for rate", "E: modes have no counter that runs out after fifty batches. A schedule has.",
                 cures_but("E", "train()")),
         Mistake("modes exchanged", "F and G: a batch that matters for one picture is train mode; missing dropout is "
@@ -134,10 +142,24 @@ EXERCISE = Exercise(
                 cures_but("G", "copy the state")),
         Mistake("state for mode", "G: the optimizer has lost nothing. Which call before the validation is still in "
                 "force?", cures_but("G", "load the optimizer's state")),
-        Mistake("state for copy", "H: what is put back is the model's state. Was it still the one of the best epoch?",
+        Mistake("state for copy", "H: what is averaged are the model's states. Is each still the one of its epoch?",
                 cures_but("H", "load the optimizer's state")),
-        Mistake("mode for copy", "H: the score is exactly that of the last epoch, so these are its weights.",
+        Mistake("mode for copy", "H: a mode changes no weight. Why are the three equal, and which weights are they?",
                 cures_but("H", "eval()")),
+        Mistake("slower for new", "A: however small or large the rate is, a step that is never made moves nothing.",
+                cures_but("A", "a smaller rate")),
+        Mistake("slower for resumed", "B: before the job ended, the same rate made no bump. What was there then?",
+                cures_but("B", "a smaller rate")),
+        Mistake("slower for drift", "D: a smaller rate makes the encoder drift more slowly, and everything learn more "
+                "slowly. Why is there a step of it at all?", cures_but("D", "a smaller rate")),
+        Mistake("slower for rate", "E: compute the rate after fifty batches. Is it too large?",
+                cures_but("E", "a smaller rate")),
+        Mistake("retained for resumed", "B: a restart keeps no graph, and needs none: each round builds its own.",
+                cures_but("B", "retain_graph=True")),
+        Mistake("retained for order", "C: a retained graph keeps its slots. The error is about a weight in a slot that "
+                "was written to.", cures_but("C", "retain_graph=True")),
+        Mistake("retained for new", "A: a backward pass that ran has brought the gradients. Who should read them?",
+                cures_but("A", "retain_graph=True")),
     ),
     check=check,
 )  # fmt: skip

@@ -45,12 +45,11 @@ class Task:
 def check(answer, torch):
     for rows, training in ((70, True), (64, True), (33, False), (5, True)):
         task = Task(torch, rows, training)
-        before = [layer.training for layer in task.net.modules()]
         state = {name: flat(value) for name, value in task.net.state_dict().items()}
         returned = answer(torch, task.net, task.data)
         verdict = (
             judged_passes(task, rows)
-            or judged_traces(task, before, state)
+            or judged_traces(task, state)
             or judged_numbers(task, returned, rows)
         )  # fmt: skip
         if verdict:
@@ -73,13 +72,8 @@ def judged_passes(task, rows):
     return None
 
 
-def judged_traces(task, before, state):
-    """What was left behind."""
-    after = [layer.training for layer in task.net.modules()]
-    if after != before:
-        if not any(after):
-            return almost("left in eval mode")
-        return almost("woke the frozen one" if before[0] else "switched to train mode")
+def judged_traces(task, state):
+    """What was left behind. (The guard looks at the modes.)"""
     if state != {name: flat(value) for name, value in task.net.state_dict().items()}:
         return not_yet("Parameters or buffers of the network are not what they were before.")
     return None
@@ -169,8 +163,8 @@ EXERCISE = Exercise(
                 "fit into memory.", edit("batch_size=32", "batch_size=len(data)")),
         Mistake("a batch left out", "Some samples were never tested: those of the last batch, which is smaller.",
                 edit("batch_size=32", "batch_size=32, drop_last=True")),
-        Mistake("guard: left a setting", "Which flag has each layer, and which line puts it back as it was?",
-                edit(MODES, "")),
+        Mistake("guard: left a setting", "Each layer has a flag of its own. Which line notes all of them before the "
+                "test, and which line puts each back?", edit(MODES, "")),
         Mistake("guard: left a setting, by waking a frozen layer", "", edit(MODES, "    net.train()\n")),
         Mistake("mean of means", "The loss is the mean of the batches' means. A last batch with fewer rows counts as "
                 "much as a full one, so its samples count too much.",

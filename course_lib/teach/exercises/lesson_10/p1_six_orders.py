@@ -48,12 +48,12 @@ EXERCISE = Predict(
         "The lines form a ring: what comes last in one round comes before the first line of the next.",
     ),
     solution='answer = ["ZBS", "BSZ"]',
-    why="step must find what backward has just put there; clearing may come anywhere else. SZB raises, in its second "
-    "round: step then has gradients to use, and writes between the forward pass and backward.",
+    why="No clearing may stand between backward and step, and no step between the forward pass and backward. SZB "
+    "raises, in its second round: step then has gradients to use, and writes to what the forward pass has kept.",
     alternatives=('answer = {"BSZ", "ZBS"}', 'answer = "zbs, bsz"', 'answer = (["ZBS", "BSZ"], "SZB")'),
     read=read, truth=truth,
     wanted='Give a list with some of the orders "ZBS", "ZSB", "BZS", "BSZ", "SZB" and "SBZ".',
-    shown="backward before step, and no clearing between them. The one that raises is in the next cell.",
+    shown="backward before step, and no clearing between them. One of the others even raises, below.",
     mistakes=(
         Mistake("one order", "There is a second one. In the ring of rounds, clearing at the end of one is clearing "
                 "at the start of the next.", ["ZBS"]),

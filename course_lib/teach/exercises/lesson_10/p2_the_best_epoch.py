@@ -44,8 +44,8 @@ EXERCISE = Predict(
     shown="a state that nobody copied is the model itself, whatever epoch you took it from.",
     otherwise="The losses are 1, 4, 1, 4, and the last line prints two of them.",
     mistakes=(
-        Mistake("a snapshot", "So it is meant. It would be so if the dictionary held copies; but step writes in "
-                "place, and whose memory does state_dict() hand out?", (1, 1)),
+        Mistake("a snapshot", "That is what the program wants, and it would be right if the dictionary held copies. "
+                "But step writes in place, and whose memory does state_dict() hand out?", (1, 1)),
         Mistake("both from the end", "The loss was noted as a number, by item(), when it was 1. Nothing writes to a "
                 "number.", (4, 4)),
         Mistake("the other way round", "The first number is the smallest loss that was seen; look again at what `if` "

@@ -39,6 +39,14 @@ def test_a_chart_is_drawn_with_its_labels_and_the_same_each_time():
     assert {"text/plain", "text/html"} == set(figure._repr_mimebundle_())
 
 
+def test_a_function_colours_cells():
+    """A function of what stands in a cell gives the number of its paper; None is white."""
+    figure = grids(["t", [["a", "F0", "F1", "B0"]]], colours=lambda text: int(text[1]) if len(text) > 1 else None)
+
+    papers = re.findall(r"fill: (#\w{6}); stroke: #555555", drawing(figure))
+    assert ["#ffffff", "#dcebf7", "#fbe8c8", "#dcebf7"] == papers
+
+
 def test_grids_show_every_number_and_sign():
     """Tables side by side, in the text and in the drawing."""
     figure = grids(["k", [[10, 1]], "@", "J", [[3, 2], [1, 1.5]], "=", "g", [[31, 21.5]]])

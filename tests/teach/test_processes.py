@@ -98,7 +98,8 @@ def test_nothing_returned(started):
 @pytest.fixture
 def slow_import(monkeypatch, tmp_path):
     """A library whose import takes two seconds."""
-    (tmp_path / "slow_library.py").write_text("import time\ntime.sleep(2)\nfrom course_lib import *\n", encoding="utf-8")
+    text = "import time\ntime.sleep(2)\nfrom course_lib import *\n"
+    (tmp_path / "slow_library.py").write_text(text, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return types.SimpleNamespace(__name__="slow_library")
 

@@ -74,11 +74,14 @@ def chart_text(panels, across, up):
 def grids(items, colours="columns"):
     """Tables of numbers side by side: a title and its rows, a sign such as "@" or "=", the next title and its rows …
 
-    colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white; or one of them a table.
+    colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white; or one of them a table;
+    or a function of what stands in a cell, that gives the number of its paper, or None for white.
     """
-    each = (colours,) * len(items[::3]) if isinstance(colours, str) else tuple(colours)
-    if len(each) != len(items[::3]) or not set(each) <= {"columns", "rows", "none"}:
-        raise ValueError(f'grids(colours=…) is "columns", "rows" or "none", or one for each table, not {colours!r}.')
+    each = (colours,) * len(items[::3]) if isinstance(colours, str) or callable(colours) else tuple(colours)
+    if len(each) != len(items[::3]) or not all(one in ("columns", "rows", "none") or callable(one) for one in each):
+        raise ValueError(
+            f'grids(colours=…) is "columns", "rows" or "none", one for each table, or a function, not {colours!r}.'
+        )
     tables = [(title, rows) for title, rows in zip(items[::3], items[1::3], strict=True)]
     signs = items[2::3]
 
@@ -91,7 +94,8 @@ def grids(items, colours="columns"):
             low = (tallest - len(rows)) / 2
             for i, row in enumerate(rows):
                 for j, value in enumerate(row):
-                    at = {"columns": j, "rows": i}.get(each[position])
+                    of = each[position]
+                    at = of(value) if callable(of) else {"columns": j, "rows": i}.get(of)
                     paper = "#FFFFFF" if at is None else PALE[at % len(PALE)]
                     corner = (left + 1.2 * j, low + len(rows) - 1 - i)
                     axis.add_patch(rectangle(corner, paper))

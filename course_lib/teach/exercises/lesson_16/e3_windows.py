@@ -55,8 +55,8 @@ def judged(answer, torch, count, length, rows):
         return almost("nothing learned")
     if alike_all(values(ends[:4]), values(start[:4]), 1e-6):
         return almost("the cell rests")
-    names = {"cut inside": "cut inside", "cut before out": "cut inside", "zeros": "zeros", "all zeros": "zeros", "leftovers": "leftovers",
-             "c forgotten": "c forgotten", "one pass": "one pass"}  # fmt: skip
+    names = {"cut inside": "cut inside", "cut before out": "cut inside", "zeros": "zeros", "all zeros": "zeros",
+             "leftovers": "leftovers", "c forgotten": "c forgotten", "one pass": "one pass"}  # fmt: skip
     for name, mistake in names.items():
         if alike_all(values(ends), values(worlds[name][0]), 1e-5):
             return almost(mistake)

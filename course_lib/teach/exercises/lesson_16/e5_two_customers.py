@@ -148,8 +148,8 @@ EXERCISE = Exercise(
                                 "!= task for p in heads[name].parameters()}\n    optimizer.step()\n"
                                 "    with torch.no_grad():\n        for p, numbers in kept.items():\n"
                                 "            p.copy_(numbers)\n")),
-        Mistake("thrown away", "The velocity of a head that takes no part has been thrown away. It is to rest, too: the "
-                "head will need it when its turn comes.",
+        Mistake("thrown away", "The velocity of a head that takes no part has been thrown away. It is to rest, too: "
+                "the head will need it when its turn comes.",
                 STARTER.replace("    optimizer.step()", "    for name in heads:\n        if name != task:\n"
                                 "            for p in heads[name].parameters():\n"
                                 "                optimizer.state.pop(p, None)\n    optimizer.step()")),

@@ -75,7 +75,8 @@ def trainer(torch, model, plan, steps):
             for name, p in parameters.items():
                 how = plan.get(name, "moves")
                 p.requires_grad_(how != "rests, frozen")
-                p.grad = None if how in ("rests", "rests, frozen", "moves, without a gradient") else torch.ones(tuple(p.shape))
+                without = how in ("rests", "rests, frozen", "moves, without a gradient")
+                p.grad = None if without else torch.ones(tuple(p.shape))
                 change(p, how, len(steps))
 
     def change(p, how, turn):
@@ -101,7 +102,8 @@ def why(name, found, wanted, rests):
         return "the same tensor"
     if not rests and not found:
         known = {"there and back": "sums", "a turn late": "too few steps", "two rest": "one is enough",
-                 "with a gradient all the same": "looks at gradients", "frozen by mistake": "skips the frozen"}  # fmt: skip
+                 "with a gradient all the same": "looks at gradients",
+                 "frozen by mistake": "skips the frozen"}  # fmt: skip
         return known.get(name, "one is enough")
     if name in ("with a gradient all the same", "without a gradient all the same", "small steps"):
         return {"small steps": "too coarse"}.get(name, "looks at gradients")

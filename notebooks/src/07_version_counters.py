@@ -505,13 +505,13 @@ print("with a new graph it runs, and the gradient of b2 at the new weights is", 
 #
 # Could the update be made out of place? After `W2 = W2 - 0.1 * W2.grad` the second pass would run, since nobody has written into the old tensor. But the name `W2` now stands for a new one. An optimizer holds the old tensor, and goes on stepping that.
 #
-# The right cure stands near the end of the cell: clear the gradients, and `forward().backward()`. If you need a gradient at the new weights, compute the loss at the new weights. (`.grad` had to be cleared, because the first pass had filled it, and the pass that failed had added to `b2` before it failed.) Now ask `explain` about the loss that failed. It says what the message says, marks the culprit with HERE, and sorts the possible changes into those that cure and those that only silence.
+# The right cure stands near the end of the cell: clear the gradients, and `forward().backward()`. If you need a gradient at the new weights, compute the loss at the new weights. (`.grad` had to be cleared, because the first pass had filled it, and the pass that failed had added to `b2` before it failed.) Now ask `explain` about the last error. It says what the message says, and sorts the possible changes into those that cure and those that only silence.
 
 # %% tags=["P8"]
-explain(loss)
+explain()
 
 # %% [markdown]
-# **Notice:** HERE marks `W2`, at the second product. `explain` takes a loss of PyTorch's as well, so you can use it at work.
+# With the loss that failed, `explain(loss)`, it draws the graph, too, and marks the culprit with HERE. It takes a loss of PyTorch's as well, so you can use it at work.
 #
 # > **The rule.** After a weight was updated, compute the loss again.
 #

@@ -209,7 +209,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     slopes(lambda mean: mean.fill_(99.0))
 
 # %% [markdown]
-# The same gradient with a running mean of 99: the error is a false alarm here, and a right one for `Scaled`. In earlier versions of PyTorch the broadcast of DDP was counted, and programs with two forwards before one backward met this alarm, such as a GAN, whose discriminator scores real samples and fakes.
+# The same gradient with a running mean of 99: the error is a false alarm here, and a right one for `Scaled`. In earlier versions of PyTorch the broadcast of DDP was counted, and programs with two forwards before one backward met this alarm, such as a GAN, whose discriminator scores real samples and fakes (issue 22095 of PyTorch).
 #
 # PyTorch 2.13 hides the broadcast of DDP from the counters. So the false alarm is gone. The right one is gone, too: a model like `Scaled` is silently wrong. The record of the real run stands further down.
 #

@@ -30,7 +30,8 @@ def by_hand(torch, a, b, inputs, arriving, turns, how="right"):
         if how == "at the newest":
             t = torch.tanh(inputs[k] * a)
         gradients[k] = arriving[k] * slope_b * (1 - t * t) * inputs[k], arriving[k] * t
-        a, b = a - RATE * gradients[k][0], b - RATE * gradients[k][1]
+        rate = -RATE if how == "uphill" else RATE
+        a, b = a - rate * gradients[k][0], b - rate * gradients[k][1]
     return gradients, (a, b)
 
 
@@ -76,7 +77,7 @@ def compared(torch, a, b, start, inputs, arriving, turns, found):
                                                               "steps by them lead.")  # fmt: skip
     if near(flat(a) + flat(b), flat(start[0]) + flat(start[1])):
         return almost("the copies step")
-    for how in ("mixed", "at the newest", "the oldest"):
+    for how in ("mixed", "at the newest", "the oldest", "uphill"):
         if near(said, world(how)[0]):
             return almost(how)
     return not_yet(f"With the turns {' '.join(turns)} the gradients are not those of the weights that were used.")
@@ -181,6 +182,8 @@ EXERCISE = Exercise(
                 edit("            used = [w.detach().clone().requires_grad_() for w in (a, b)]\n", "",
                      "    for turn in turns:\n", "    used = [w.detach().clone().requires_grad_() for w in (a, b)]\n"
                      "    for turn in turns:\n")),
+        Mistake("uphill", "The weights step *along* the gradient. A step goes against it.",
+                edit("w.sub_(", "w.add_(")),
         Mistake("the copies step", "a and b are where they were: the step went into the copies, which are thrown away.",
                 edit("zip((a, b), gradients[k]", "zip(used, gradients[k]")),
         Mistake("recorded step", "The step is recorded: a and b are leaves, so it needs no_grad.",

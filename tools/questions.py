@@ -110,7 +110,7 @@ QUESTIONS = {
         ("distributed training: how gradients are averaged over ranks", ("C17.1", "C17.2"), "17.2"),
         ("DDP two forwards one backward: modified by an inplace operation", ("C17.4", "C17.5"), "17.1"),
         ("SyncBatchNorm backward: sum_dy and sum_dy_xmu", ("C17.6",), "17.3"),
-        ("pipeline parallel: weight stashing and versions", ("C17.7", "C17.8", "C17.9"), "17.1"),
+        ("pipeline parallel: weight stashing and versions", ("C17.7", "C17.8", "C17.9", "C17.10"), "17.4"),
     ),
 }
 

@@ -24,7 +24,7 @@
 # - repair a training step by changing the order of its lines, without scattering `clone()` over it;
 # - tell a cure from a change that only hides the symptom.
 #
-# **Minutes** 100, in two sittings: a rest is marked in the middle · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# **Minutes** 105, in two sittings: a rest is marked in the middle · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 #
 # [← 06 Saved tensors](06_saved_tensors.ipynb) · [all lessons](home.ipynb) · [08 Views →](08_views.ipynb)
 
@@ -34,7 +34,6 @@ from course_lib.teach import compare, draw, expect_error, explain, lesson, show,
 
 L = lesson(7)
 
-import contextlib
 import warnings
 
 # %% [markdown]
@@ -130,7 +129,7 @@ r, s, p = h.sqrt(), h.sin(), h + 1
 h.neg_()  # the input of all three
 (r + p).sum().backward()
 print("sqrt and the addition do not need their input any more")
-with expect_error(RuntimeError, "output 0 of Neg, is at version 1; expected version 0"):
+with expect_error(RuntimeError, "output 0 of Neg, is at version 1; expected version 0", short=True):
     s.sum().backward()
 (x.sin().mul_(2) + (x + 1).mul_(2)).sum().backward()
 print("sin and the addition do not need their results")
@@ -177,7 +176,7 @@ with watch() as log:
     y = h.sin()
     h.add_(1)
     h.mul_(3)
-    with expect_error(RuntimeError, "is at version 3; expected version 1"):
+    with expect_error(RuntimeError, "is at version 3; expected version 1", short=True):
         y.sum().backward()
 log
 
@@ -198,7 +197,7 @@ y, values = h.sin(), h.tolist()
 h.neg_().neg_()
 assert h.tolist() == values  # the same numbers as before
 for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
-    with expect_error(RuntimeError, "is at version 2; expected version 0"):
+    with expect_error(RuntimeError, "is at version 2; expected version 0", short=True):
         use()
 
 # %% [markdown]
@@ -222,28 +221,37 @@ show("engine.saved.SavedVariable.read")
 # | `expected version 0` | how often it had been written to when it was saved |
 # | `Hint: enable anomaly detection …` | a way to find the line that saved the tensor; we come to it later |
 #
-# The second row needs some care, because there are three cases. If the spoilt tensor is a *result* that a node saved, the words name this node. If it is a saved *input*, they name the last recorded operation that made or changed this input. If it is a leaf, or plain data, then no recorded operation has made it, and the words are missing. The next cell makes one error of the first kind, two of the second and one of the third. Read the four messages, and say each time what was overwritten.
+# The second row needs some care:
+#
+# | what was overwritten | the words name | such as |
+# | --- | --- | --- |
+# | a *result* that a node saved | this node | `y = x.tanh()`, then `y.sub_(1)`: `Tanh` |
+# | an *input* that a node saved | the last recorded operation that made or changed it | `y = h.cos()`, then `h.neg_()`: `Neg` |
+# | a leaf, or plain data | nothing: no recorded operation has made it | `y = x * weight`, then `weight.mul_(0.5)` |
+#
+# The next cell makes one error of the first kind, three of the second and one of the third. Read the messages, and say each time what was overwritten. (From here on we print of the message only what differs from one to the next.)
 
 # %%
 weight = torch.tensor([3.0, 5.0], requires_grad=True)
 result = x.tanh()
 result.sub_(1)
-h, k = x * 1, x * 1
-from_input, twice = h.cos(), k.cos()
+h, k, part = x * 1, x * 1, x * 1
+from_input, twice, in_part = h.cos(), k.cos(), part.cos()
 h.neg_()
 k.neg_().add_(1)
+part[0] = 5.0
 from_leaf = x * weight
 with torch.no_grad():
     weight.mul_(0.5)
 named = ((result, "output 0 of Tanh"), (from_input, "output 0 of Neg"), (twice, "output 0 of Add"))
-for y, words in (*named, (from_leaf, "[2]] is at")):
-    with expect_error(RuntimeError, words):
+for y, words in (*named, (in_part, "output 0 of torch::autograd::CopySlices"), (from_leaf, "[2]] is at")):
+    with expect_error(RuntimeError, words, short=True):
         y.sum().backward()
 
 # %% [markdown]
-# The second message says `Neg`, and `neg_` is the line that did it. In the third message `neg_` did it as well, but another recorded write came after it, and the message names the last one: `Add`. A write under `no_grad` is not recorded, and is never named. In the fourth message only the shape is left.
+# The second message says `Neg`, and `neg_` is the line that did it. In the third message `neg_` did it as well, but another recorded write came after it, and the message names the last one: `Add`. In the fourth message the last write was to a part, `part[0] = 5.0`, and this is called `CopySlices`. A write under `no_grad` is not recorded, and is never named. In the fifth message only the shape is left.
 #
-# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. Then search *upwards* from `backward()` for a line that writes into this tensor, or into another tensor on the same memory.
+# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. The line that you look for stands *between* the line that saved this tensor and `backward()`. If you only know where `backward()` is, search upwards from there for a write into this tensor, or into another tensor on the same memory. If you know the line that saved, search downwards from it.
 #
 # So you should know what such a line can look like. The next three sections are about that.
 #
@@ -298,20 +306,33 @@ print("t is at version", t._version, "though its values are now", t.tolist())
 #
 # At work the culprit is often a line that does not look like a write. `nn.ReLU(inplace=True)` is found in many published vision models, and so is `nn.Dropout(0.5, inplace=True)`. The argument asks the module to write into what it is given, so as to save memory. The functions behind these modules have the same argument. And many operations have an argument `out=`, which names a tensor to write the result into. All of these count exactly like `add_`.
 #
-# Below are two small models. Both contain a module that works in place. One of them can run backward, and the other one cannot. Decide which, before you look at the output. (In training, `Dropout(0.5)` sets each number to 0 with probability one half, and doubles the others.)
+# Below are four small models. Each contains a module that works in place. (In training, `Dropout(0.5)` sets each number to 0 with probability one half, and doubles the others.)
 
-# %% tags=["C07.14", "C07.15"]
+# %%
 nn = torch.nn
-data = torch.ones(3, 2)
-rectified = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
-rectified(data).sum().backward()
-print("Linear, then ReLU in place: fine")
-dropped = nn.Sequential(nn.Linear(2, 2), nn.Sigmoid(), nn.Dropout(0.5, inplace=True))
-with expect_error(RuntimeError, "output 0 of Sigmoid, is at version 1; expected version 0"):
-    dropped(data).sum().backward()
+models = {
+    "A": nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True)),
+    "B": nn.Sequential(nn.Linear(2, 2), nn.Sigmoid(), nn.Dropout(0.5, inplace=True)),
+    "C": nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5, inplace=True), nn.Linear(2, 1)),
+    "D": nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Dropout(0.5, inplace=True)),
+}
 
 # %% [markdown]
-# You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and the ReLU may write over it. (The ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it, and the dropout wrote over this result.
+# **Predict.** For which of the four does backward raise? Answer with a list of letters.
+
+# %%
+L.predict("07.p4", None)
+
+# %% tags=["C07.14", "C07.15", "P19"]
+for letter, model in models.items():
+    try:
+        model(torch.ones(3, 2)).sum().backward()
+        print(f"{letter}: fine")
+    except RuntimeError as error:
+        print(f"{letter}:", str(error).split(": ")[1].removesuffix(". Hint"))
+
+# %% [markdown]
+# You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and in A and C somebody may write over it. (In A the ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it, and so does a ReLU. In B and D the dropout wrote over such a result.
 #
 # With `out=` it is the same. In the next cell a product saves `factor`, and then a sum is written into `factor`. The second error is of another kind. PyTorch does not record operations with `out=`, so it refuses them if an operand requires a gradient.
 
@@ -319,7 +340,7 @@ with expect_error(RuntimeError, "output 0 of Sigmoid, is at version 1; expected 
 factor = torch.ones(2)
 y = x * factor
 torch.add(factor, 1, out=factor)
-with expect_error(RuntimeError, "[torch.FloatTensor [2]] is at version 1; expected version 0"):
+with expect_error(RuntimeError, "[torch.FloatTensor [2]] is at version 1; expected version 0", short=True):
     y.sum().backward()
 with expect_error(RuntimeError, "functions with out=... arguments don't support automatic differentiation"):
     torch.add(x, 1, out=factor)
@@ -337,7 +358,7 @@ print("as was meant:", nn.ReLU()(h) + h)
 # %% [markdown]
 # No node saved the wrong number, so there is no error. The gradient is right, too, for what was computed. It is only that something else was computed than you meant.
 #
-# > **The rule.** `inplace=True` and `out=` are writes, and they are safe where a name ending in `_` would be safe.
+# > **The rule.** `inplace=True` is safe where a name ending in `_` would be safe. `out=` is counted like these, and is refused if an operand requires a gradient.
 #
 # ## A rest
 #
@@ -354,13 +375,6 @@ print("as was meant:", nn.ReLU()(h) + h)
 #     parameter.clamp_(-0.3, 0.3)      # one of W1, b1, W2, b2
 # loss.backward()
 # ```
-#
-# `x` and `t` are plain data. For which of the four parameters does this raise, and for which ones is it harmless? Go through the operations, and ask of each what it saved. Remember from lesson 06 that a factor is saved only if the *other* factor needs a gradient.
-#
-# **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
-
-# %%
-L.predict("07.p3", None)
 
 # %% [markdown]
 # Here is a network with two inputs, two hidden units and three samples. `fresh` makes its parameters, and `slopes` gives the gradients of all four.
@@ -381,6 +395,14 @@ def forward():
 
 def slopes(loss):
     return torch.autograd.grad(loss, (W1, b1, W2, b2))
+
+# %% [markdown]
+# `x` and `t` are plain data. For which of the four parameters does this raise, and for which ones is it harmless? Go through the operations, and ask of each what it saved. Remember from lesson 06 that a factor is saved only if the *other* factor needs a gradient.
+#
+# **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
+
+# %%
+L.predict("07.p3", None)
 
 # %% [markdown]
 # For each parameter we take the gradients once without a write, to compare, and once with the write in between.
@@ -417,11 +439,11 @@ draw(out)
 # - Where the program ran, the gradients were those from before the write. They belong to the loss that was computed, at the old parameters.
 # - `relu` and the second product both saved `h`. To edit `h` in place would make two notes stale.
 #
-# > **The rule.** A weight must hold still until backward if its layer passes a gradient on to its input.
+# > **The rule.** A weight must hold still until backward if something in front of its layer needs a gradient.
 #
 # ## How is a training step repaired?
 #
-# The usual repair is to change the order of the lines. No copy is needed. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place:
+# The usual repair is to change the order of the lines. No copy is needed. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place. (It keeps numbers between −0.8 and 0.8 here, which is enough.)
 
 # %%
 W1, b1, W2, b2 = fresh()
@@ -433,7 +455,7 @@ for step in range(3):
     with torch.no_grad():
         for parameter in (W1, b1, W2, b2):
             parameter -= 0.1 * parameter.grad  # then parameters are written to
-        W2.clamp_(-0.3, 0.3)
+        W2.clamp_(-0.8, 0.8)
     print(f"step {step}: loss {loss.item():.4f}, W2 at version {W2._version}")
 
 # %% [markdown]
@@ -471,23 +493,25 @@ loss = forward()
 loss.backward(retain_graph=True)
 with torch.no_grad():
     W2 -= 0.1 * W2.grad
-with expect_error(RuntimeError, "modified by an inplace operation"):
+with expect_error(RuntimeError, "modified by an inplace operation", short=True):
     loss.backward(retain_graph=True)
+for parameter in (W1, b1, W2, b2):
+    parameter.grad = None
 forward().backward()
-print("with a new graph it runs")
+print("with a new graph it runs, and the gradient of b2 at the new weights is", b2.grad)
 
 # %% [markdown]
 # The flag did what it says: the slot still holds `W2`. But `W2` holds other numbers by now, and the loss was not computed with these. A graph that saved a weight cannot be used again once this weight was updated in place.
 #
-# Could the update be made out of place? `W2 = W2 - 0.1 * W2.grad` would run. But it makes a new tensor and moves the name `W2` to it. An optimizer holds the old tensor, and goes on stepping that one.
+# Could the update be made out of place? After `W2 = W2 - 0.1 * W2.grad` the second pass would run, since nobody has written into the old tensor. But the name `W2` now stands for a new one. An optimizer holds the old tensor, and goes on stepping that.
 #
-# The right cure is `forward().backward()`, near the end of the cell. If you need a gradient at the new weights, compute the loss at the new weights. Now ask `explain` about the loss that failed. It says what the message says, marks the culprit with HERE, and sorts the possible changes into those that cure and those that only silence.
+# The right cure stands near the end of the cell: clear the gradients, and `forward().backward()`. If you need a gradient at the new weights, compute the loss at the new weights. (`.grad` had to be cleared, because the first pass had filled it, and the pass that failed had added to `b2` before it failed.) Now ask `explain` about the last error. It says what the message says, and sorts the possible changes into those that cure and those that only silence.
 
 # %% tags=["P8"]
-explain(loss)
+explain()
 
 # %% [markdown]
-# **Notice:** HERE marks `W2`, at the second product. `explain` takes a loss of PyTorch's as well, so you can use it at work.
+# With the loss that failed, `explain(loss)`, it draws the graph, too, and marks the culprit with HERE. It takes a loss of PyTorch's as well, so you can use it at work.
 #
 # > **The rule.** After a weight was updated, compute the loss again.
 #
@@ -540,9 +564,9 @@ explain(loss)
 #
 # - The **lower** one is the error itself. As always, it ends in `backward()`. You had this one before.
 # - The **upper** one is new. It is a *warning*, and it may stand far above the error in a long log. It is the traceback of a *forward* call. Read it from its last line: `h = torch.tanh(w * x)` is the line whose node has failed. So this line saved the tensor that was overwritten later.
-# - It does not say which line did the overwriting. "Changed in there or anywhere later" means: start at this line and read on *downwards*, until you find a write to what it saved. Here it is the very next line.
+# - It does not say which line did the overwriting. "Changed in there or anywhere later" means: read on downwards from this line, until you find a write to what it saved. Here it is the very next line.
 #
-# In a notebook it works in the same way. The function below runs the program, with the mode switched on before the forward pass or only before backward, and returns the lines of the warning. We print its first line and the two lines of our program in it.
+# In a notebook it works in the same way. The function below goes backward in anomaly mode and gives the text of the first warning. We print its first line and the two lines of our program in it.
 
 # %% tags=["C07.13", "C07.16"]
 def block(x, w, gate):
@@ -551,30 +575,32 @@ def block(x, w, gate):
     return h
 
 
-def warned(before_forward):
-    x, gate = torch.tensor([0.2, 0.4, 0.8]), torch.tensor([0.0, 2.0, 2.0])
-    with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(before_forward):
+def warned(loss):
+    with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
         warnings.simplefilter("always")
-        loss = block(x, w, gate).sum()
-        with torch.autograd.set_detect_anomaly(True), contextlib.suppress(RuntimeError):
+        try:
             loss.backward()
-    return str(caught[0].message).partition(" (Triggered")[0].splitlines()
+        except RuntimeError:
+            print("when the error comes, there has been", len(caught), "warning:")
+    return str(caught[0].message).partition(" (Triggered")[0]
 
 
-w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
-told = warned(before_forward=True)
+w, x, gate = torch.tensor([2.0, 1.0, 0.5], requires_grad=True), torch.ones(3), torch.zeros(3)
+with torch.autograd.set_detect_anomaly(True):
+    loss = block(x, w, gate).sum()
+told = warned(loss).splitlines()
 print(told[0], told[-3], told[-1], sep="\n")
 
 # %% [markdown]
 # And if the mode is only switched on when the error has been seen, in front of `backward()`?
 
 # %% tags=["C07.13"]
-print(*warned(before_forward=False), sep="\n")
+print(warned(block(x, w, gate).sum()))
 
 # %% [markdown]
 # Then there is nothing to tell. A line can only be remembered while the operation runs. So switch the mode on *before the forward pass*. And switch it off again when you have found the line: to remember a traceback for every operation takes time.
 #
-# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`. (Mind the words of the message. "Output 0 of Mul" above was the *result* of a product. The "0th output" of `MulBackward0` is what this backward node gives: the gradient for the first factor.)
+# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`. (Mind the words. In a version error, "output 0 of Mul" is the *result* of a product. Here the "0th output" of `MulBackward0` is what this backward node gives: the gradient for the first factor.)
 
 # %% tags=["C07.13"]
 z = torch.zeros(1, requires_grad=True)
@@ -598,7 +624,7 @@ with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
 #
 # ## What happens if the write is not counted?
 #
-# All of this works because writes are counted. You have met one that is not: a write through `.data`. Old code is full of it, since `.data` was once the usual way to update a weight. Here the clipping is written like this, and it comes too early again. We try it with two functions of `x`. Division by 4 saves the 4. The square saves `x`.
+# All of this works because writes are counted. You have met one that is not: a write through `.data`. You find it in old code, since `.data` was once the usual way to update a weight. Here the clipping is written like this, and it comes too early again. We try it with two functions of `x`. Division by 4 saves the 4. The square saves `x`.
 
 # %% tags=["C07.10"]
 for name, function in [("x / 4", lambda x: x / 4), ("x ** 2", lambda x: x**2)]:
@@ -614,15 +640,21 @@ for name, function in [("x / 4", lambda x: x / 4), ("x ** 2", lambda x: x**2)]:
 #
 # > **The rule.** Writing through `.data` hides the error instead of curing it, and if the tensor was saved, the gradient is wrong.
 #
-# ## Are these three statements from published pages true?
+# ## Which of these four statements are true?
 #
-# You will find each of them in print. Here are the programs that they speak of. Say of each statement whether it is true, before you run the cell.
+# People say such things in forums and tutorials. Here are the programs that they speak of.
 #
 # ```python
 # y = x * 2; y.add_(1)                  # 1. "This breaks backward."
 # y = x * x; y.mul_(1.5); y.add_(x)     # 2. "In-place safe: the gradient is 2x, [2, 4, 6, 8]."
 # y = x * 3; x.data[0] = 100            # 3. "Overwriting a number of x through .data corrupts the gradient."
+# y = x.exp(); y.add_(1)                # 4. "This breaks backward."
 # ```
+#
+# **Predict.** Answer with a list of four words, `"true"` or `"false"`.
+
+# %%
+L.predict("07.p5", None)
 
 # %% tags=["C07.9", "C07.10", "P1"]
 numbers = [1.0, 2.0, 3.0, 4.0]
@@ -637,9 +669,13 @@ print("2:", torch.autograd.grad(y.sum(), x)[0])
 y = x * 3  # saves 3
 x.data[0] = 100
 print("3:", torch.autograd.grad(y.sum(), x)[0])
+y = x.exp()  # saves its result
+y.add_(1)
+with expect_error(RuntimeError, "output 0 of Exp", short=True):
+    y.sum().backward()
 
 # %% [markdown]
-# None of them is true.
+# The fourth is true: the slope of `exp` is its result. The others are false.
 #
 # 1. The program is `b` from the beginning of this lesson. The node saved the 2, and the write does not touch it.
 # 2. The edits are safe, but they are recorded like other operations. So `y` ends as 1.5 x² + x, and its slope is 3x + 1.
@@ -649,9 +685,9 @@ print("3:", torch.autograd.grad(y.sum(), x)[0])
 #
 # Your engine saves tensors since lesson 06. If somebody writes into one of them, it computes with the new numbers and says nothing, as `.data` does. In `my_engine.py`, which lies beside this notebook, you now make it notice. There are four pieces, about 25 lines in all.
 #
-# 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count. (In `SavedVariable`, the second tensor on the memory of a result gets this counter as well, and so does the one that `unpack` returns.)
+# 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count.
 # 2. **The check.** `SavedVariable` notes `tensor._version` when it is made. `unpack` compares, and raises a `RuntimeError` that contains "modified by an inplace operation" and "is at version …; expected version … instead".
-# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does four things. It computes from a *copy* of the old numbers that has the old history. (The product saves its operand, and that memory is about to be overwritten.) It writes the new numbers into the same memory, `self.array[...] = …`. It counts. And if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
+# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does four things. It makes an operand for the computation: a new Tensor with a *copy* of the numbers, and with this tensor's `grad_fn`. (The product saves its operand, and the old memory is about to be overwritten.) It writes the new numbers into the same memory, `self.array[...] = …`. It counts. And if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
 # 4. **The guard.** While recording is on, a leaf that requires a gradient refuses all this with a `RuntimeError` that says "a leaf Variable that requires grad is being used in an in-place operation."
 #
 # `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and its views and `detach()` go on looking at the old one.
@@ -666,7 +702,7 @@ L.build("07")
 #
 # They stand in the order in which they become harder; the numbers are only their names. `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved.
 #
-# **07.1 · Five counters** (5 minutes). At which version is each of the five names after the last line?
+# **07.1 · Five names** (5 minutes). At which version is each of the five names after the last line?
 #
 # ```python
 # x = torch.zeros(4)
@@ -778,7 +814,7 @@ L.check("07.4", cause)
 #
 # **When you meet the error at work.** Read the shape and the words after "output 0 of": they tell you which tensor it is. Search upwards from `backward()` for a line that writes into it, also by `inplace=True` or `out=`. Anomaly mode or `explain(loss)` can do a part of the searching. Then move the write behind `backward()`, or replace it by an operation that makes a new tensor.
 #
-# **Left out, compared with PyTorch.** With saved-tensor hooks the check is skipped (lesson 14). Tensors that are made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09). Some fused kernels save more than their formula needs, so a tensor may be refused although its numbers would not be missed.
+# **Left out, compared with PyTorch.** With saved-tensor hooks the check is skipped (lesson 14). Tensors that are made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09). Some fused kernels, which compute several operations at once, save more than their formula needs, so a tensor may be refused although its numbers would not be missed.
 #
 # **Read on in our engine:** `SavedVariable` in `course_lib/engine/saved.py`, and the counter itself in `course_lib/engine/version.py`.
 #

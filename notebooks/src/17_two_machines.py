@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 17 · Two machines: who else writes into your tensors?
 #
-# **Your training is too slow, so you give it a second machine. Each of the two computes half of every batch, and their gradients are averaged. On one machine the gradient of a weight was 2.0. On two machines the same line prints 3.5. Nothing was raised, the loss falls, and the model gets a little worse.**
+# **Your training is too slow, so you give it a second machine. Each of the two computes half of every batch, and their gradients are averaged. On one machine the gradient of a weight was 2.0. On two machines the same line prints 3.5. Nothing was raised, and the loss falls.**
 #
 # Somebody wrote into a tensor that a node had saved. In the earlier lessons this was always a line of your own program. Here it is another machine, or a step that comes too early for an older batch.
 #
@@ -21,10 +21,10 @@
 #
 # - say what the machines send each other in a training step, and compute it by hand;
 # - find out why a model that is right on one machine is wrong on two;
-# - write batch normalisation whose statistics and gradients are those of the whole batch;
-# - say which weights a pipeline must keep, and for how long.
+# - write the backward of a batch normalisation that sees the whole batch;
+# - run a pipeline, and say which weights it must keep, and for how long.
 #
-# **Minutes** 70 · **Needs** lessons 05, 06, 07, 09 and 10 · **Out of scope** how fast networks are, several graphics cards, sharded weights
+# **Minutes** 85 · **Needs** lessons 05, 06, 07, 09 and 10 · **Out of scope** how fast networks are, several graphics cards, weights that are cut up between machines
 #
 # [← 16 Five bug reports](16_five_bug_reports.ipynb) · [all lessons](home.ipynb)
 
@@ -32,14 +32,14 @@
 import course_lib as torch
 import os
 
-from course_lib.teach import draw, expect_error, lesson, processes
+from course_lib.teach import draw, expect_error, grids, lesson, processes
 
 L = lesson(17)
 
 # %% [markdown]
 # ## How do two machines train one network?
 #
-# Every machine runs the same program, as a process of its own. The number of processes is the **world size**. Each process has a number, its **rank**, which begins at 0. Each has a copy of the whole network, called a *replica*, and reads another share of the batch. (The samples go through `pin_memory=True` in the loader where a graphics card is used: memory of this kind is copied to the card faster.)
+# Every machine runs the same program, as a process of its own. The number of processes is the **world size**. Each process has a number, its **rank**, which begins at 0. Each has a copy of the whole network, called a *replica*, and reads another share of the batch.
 #
 # After backward the replicas hold different gradients, because they saw different samples. So the gradients are added up over all ranks, and divided by the world size. The operation that leaves the sum of all ranks on every rank is called **all-reduce**.
 #
@@ -83,11 +83,11 @@ print("whole batch:", gradient([2.0, 4.0, 6.0, 12.0]))
 print("weighted:   ", (1 * ranks[0] + 3 * ranks[1]) / 4)
 
 # %% [markdown]
-# The sample of rank 0 counts three times as much as each sample of rank 1. If the gradients are weighted by the number of samples, the result is right again. PyTorch does not do this for you. Its samplers give each rank equally many samples instead.
+# The sample of rank 0 counts three times as much as each sample of rank 1. If the gradients are weighted by the number of samples, the result is right again. PyTorch does not do this for you. Its samplers give each rank equally many samples instead, and repeat some if they have to. (It is the mean of means from lesson 05, with ranks in place of micro-batches.)
 #
 # > **The rule.** The average of the gradients is the gradient of the whole batch if every rank has equally many samples.
 #
-# The same in two real processes. `processes` starts them, and passes on what they send. (PyTorch has `torch.distributed` for that, and we come to it.)
+# The same in two real processes. `processes` starts them, and passes on what they send. Each gets a `group`, which knows its `rank` and the `world_size`. `group.all_reduce(t)` writes the sum of all ranks into `t`, on every rank. (PyTorch has `torch.distributed` for that, and we come to it.)
 
 
 # %% tags=["C17.2"]
@@ -136,7 +136,7 @@ class Scaled(torch.nn.Module):
         self.register_buffer("size", torch.ones(1))
 
     def forward(self, x):
-        self.size = x.abs().mean().reshape(1)
+        self.size = x.abs().mean(dim=0, keepdim=True)
         return self.w * x / self.size
 
 
@@ -145,21 +145,21 @@ module = Scaled()
 print("two forwards, one backward, one machine:", module.w.grad)
 
 # %% [markdown]
-# `8 / 8` and `24 / 24` are both 1, so 2 is right. Now imagine this is rank 1. Before its second forward, the 5 of rank 0 is copied into the buffer. We do it in three ways: not at all; with `size.copy_(…)`, under `no_grad`; and with `size.data.copy_(…)`. You know the difference of the last two from lesson 09.
+# `8 / 8` and `24 / 24` are both 1, so 2 is right. Now let this be rank 1, and give rank 0 the inputs 2 and 6. Before the second forward, the buffer of rank 0, which holds 2, is copied into the buffer of rank 1. We do it in three ways: not at all; with `size.copy_(…)`, under `no_grad`; and with `size.data.copy_(…)`. You know the difference of the last two from lesson 09.
 #
-# **Predict.** What is `w.grad` in the three cases, for the inputs 20 and 24? Each entry is a number, or `"error"`.
+# **Predict.** What is `w.grad` on rank 1 in the three cases? Each entry is a number, or `"error"`.
 
 # %%
 L.predict("17.p2", None)
 
 
 # %% tags=["P22", "C17.4"]
-def two_forwards(write):
-    module = Scaled()
-    first = module(torch.tensor([20.0]))
+def two_forwards(write, kind=Scaled, inputs=(8.0, 24.0)):
+    module = kind()
+    first = module(torch.tensor([inputs[0]]))
     with torch.no_grad():
-        write(module.size, torch.tensor([5.0]))
-    second = module(torch.tensor([24.0]))
+        write(module.size, torch.tensor([2.0]))
+    second = module(torch.tensor([inputs[1]]))
     (first + second).sum().backward()
     return module.w.grad.item()
 
@@ -167,45 +167,74 @@ def two_forwards(write):
 print("no write:   ", two_forwards(lambda size, other: None))
 with expect_error(RuntimeError, "is at version 1; expected version 0"):
     two_forwards(lambda size, other: size.copy_(other))
-print("not counted:", two_forwards(lambda size, other: size.data.copy_(other)))
+rank_1 = two_forwards(lambda size, other: size.data.copy_(other))
+rank_0 = two_forwards(lambda size, other: None, inputs=(2.0, 6.0))  # nothing is written there: it is the sender
+print("not counted:", rank_1, "and on rank 0:", rank_0, "averaged:", (rank_0 + rank_1) / 2)
 
 # %% [markdown]
-# The division of the first forward had saved the buffer, because the slope of `w * x / size` needs it. The broadcast wrote the 5 of rank 0 into it.
-#
 # - A counted write is noticed, and backward raises.
-# - A write that is not counted gives 20/5 + 1 = 5 without an error.
+# - A write that is not counted gives 8/2 + 1 = 5 without an error. The average of both ranks is the 3.5 from the beginning.
+#
+# Who reads the buffer? We look at rank 1 after the write:
+
+# %%
+module = Scaled()
+first = module(torch.tensor([8.0]))
+size = module.size
+with torch.no_grad():
+    size.copy_(torch.tensor([2.0]))  # the broadcast
+draw(first)
+
+# %% [markdown]
+# **Notice:** the orange note. The division of the first forward had saved the buffer, because the slope of `w * x / size` needs it. It is the memory into which the 2 of rank 0 was written.
 #
 # On one machine there is no broadcast, and so the program was always right there.
 #
-# Batch normalisation shows another side of it. In training its gradient does not depend on the running mean. But its node has a slot for it, and the slot is checked:
+# Batch normalisation shows another side of it. Its node has a slot for the running mean, too, and the slot is checked. But in training the mean of the batch is what counts:
+
 
 # %% tags=["P22", "C17.5"]
-norm = torch.nn.BatchNorm1d(1)
-first = norm(torch.tensor([[1.0], [3.0]]))
-with torch.no_grad():
-    norm.running_mean.copy_(torch.tensor([7.0]))  # the broadcast
-second = norm(torch.tensor([[2.0], [6.0]]))
-failing = draw((first + second).sum())
-with expect_error(RuntimeError, "modified by an inplace operation"):
-    (first + second).sum().backward()
+def slopes(write):
+    norm, x = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0], [8.0]], requires_grad=True)
+    y = norm(x)
+    with torch.no_grad():
+        write(norm.running_mean)
+    (y**3).sum().backward()
+    return x.grad.reshape(-1)
 
-# %%
-failing
+
+print("no write:   ", slopes(lambda mean: None))
+print("not counted:", slopes(lambda mean: mean.data.fill_(99.0)))
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    slopes(lambda mean: mean.fill_(99.0))
 
 # %% [markdown]
-# **Notice:** both forwards have a node of their own, and the older node holds a running mean that has been written to since. That stopped many people with a GAN, or with two images for one loss. The error was a false alarm here, and a right one for `Scaled`.
+# The same gradient with a running mean of 99: the error is a false alarm here, and a right one for `Scaled`. In earlier versions of PyTorch the broadcast of DDP was counted, and programs with two forwards before one backward met this alarm, such as a GAN, whose discriminator scores real samples and fakes (issue 22095 of PyTorch).
 #
-# PyTorch 2.13 has made its choice: DDP hides its broadcast from the counters. The false alarm is gone, and so is the right one. The record of the real run stands further down.
+# PyTorch 2.13 hides the broadcast of DDP from the counters. So the false alarm is gone. The right one is gone, too: a model like `Scaled` is silently wrong. The record of the real run stands further down.
 #
-# The cure is a copy that belongs to the graph: `size = self.size.clone()` in forward, and divide by that. Then the broadcast writes into the buffer, and the node has its own. Another cure is one forward for both inputs, as one batch.
-#
-# > **The rule.** A broadcast writes into buffers in place. What backward needs of a buffer must be a copy.
+# The cure is a copy that belongs to the graph. The broadcast then writes into the buffer, and the node has its own:
+
+
+# %% tags=["C17.4"]
+class Copying(Scaled):
+    def forward(self, x):
+        self.size = x.abs().mean(dim=0, keepdim=True)
+        size = self.size.clone()
+        return self.w * x / size
+
+
+print("counted:    ", two_forwards(lambda size, other: size.copy_(other), Copying))
+print("not counted:", two_forwards(lambda size, other: size.data.copy_(other), Copying))
+
+# %% [markdown]
+# > **The rule.** A broadcast writes into buffers in place. In forward, compute with a clone of the buffer, never with the buffer itself.
 #
 # ## How does batch normalisation see the whole batch?
 #
 # With two samples on each rank, the mean of a rank is a bad estimate. `SyncBatchNorm` uses the mean and the variance of all ranks. In forward it adds up sums over the ranks. In backward it does so again: every output depends on every input, also on those of other machines.
 #
-# In backward two sums are needed, in PyTorch's source `sum_dy` (of the gradients that arrive) and `sum_dy_xmu` (of these times x minus the mean). Both are sums over all ranks, so they are divided by the number of samples on all ranks.
+# There are three ways from an output back to an input. One is direct: it brings the gradient that arrives. One goes through the mean: it takes away the mean of all gradients that arrive. One goes through the variance: it takes away the part that runs along `x - mean`. Both means are taken over all samples, so each is a sum over all ranks, divided by the number of all samples. PyTorch's source calls the sums `sum_dy` (of the gradients that arrive) and `sum_dy_xmu` (of these times x minus the mean).
 
 # %% tags=["C17.6"]
 x = torch.tensor([1.0, 2.0, 3.0, 6.0], requires_grad=True)
@@ -221,23 +250,27 @@ sum_dy = sum(dy.sum() for _, dy in shares)
 sum_dy_xmu = sum((dy * (v - mean)).sum() for v, dy in shares)
 for count in (4, 2):
     parts = [(dy - sum_dy / count - (v - mean) * sum_dy_xmu / (variance * count)) / variance.sqrt() for v, dy in shares]
-    print(f"two ranks, divided by {count}:", torch.cat(parts))
+    off = (torch.cat(parts) - x.grad).abs().max().item()
+    print(f"two ranks, divided by {count}:", torch.cat(parts), f"off by {off:.6f}")
 
 # %% [markdown]
-# With the count of all ranks the gradient is that of the whole batch, to the last digit. With the count of one rank it is wrong, and no error says so.
+# With the count of all ranks the gradient is that of the whole batch. With the count of one rank it is wrong, and no error says so.
 #
 # > **The rule.** If forward adds up over the ranks, backward adds up over them, too, and counts the samples of all.
 #
 # ## What does an older micro-batch find when it comes back?
 #
-# The other way to use two machines is to cut the network. Rank 0 has the first layers, rank 1 the last ones, and each is a **stage** of a *pipeline*. If a whole batch went through, one machine would always wait. So the batch is cut into micro-batches, and a stage takes turns: one forward, one backward. This is called **1F1B**. The first stage has to be one forward ahead, because its gradients come back late:
+# The other way to use two machines is to cut the network. Rank 0 has the first layers, rank 1 the last ones, and each is a **stage** of a *pipeline*. If a whole batch went through, one machine would always wait. So the batch is cut into micro-batches, and a stage takes turns: one forward, one backward. This is called **1F1B**, one forward, one backward. The first stage has to be one forward ahead, because its gradients come back late:
 #
-# ```text
-# stage 0:  F0 F1    B0 F2 B1 F3 B2 ...
-# stage 1:     F0 B0 F1 B1 F2 B2 ...
-# ```
+# %%
+turns = [["stage 0", "F0", "F1", "", "B0", "F2", "B1", "F3", "B2"], ["stage 1", "", "F0", "B0", "F1", "B1", "F2", "B2", "F3"]]
+papers = [[int(text[1]) if text[:1] in ("F", "B") else None for text in row] for row in turns]
+grids(["time →", turns], colours=[papers])
+
+# %% [markdown]
+# **Notice:** each micro-batch has a colour of its own. `F` is its forward and `B` its backward. Stage 0 waits once at the beginning, and then both are busy.
 #
-# A stage that steps after every backward never waits. But look at stage 0. Micro-batch 1 went forward, then came `B0` and a step, and then micro-batch 1 comes back. The stage computes `a · x · b`. We start with a = 2 and b = 3, the inputs are 1 and 2, the gradients that come back are 1, and the step is 1 · gradient.
+# Each stage steps after each of its backwards. Look at micro-batch 1 in stage 0: it went forward, then came `B0` and a step, and then `B1`. The stage of the next program computes `a · x · b`. We start with a = 2 and b = 3, the inputs are 1 and 2, the gradients that come back are 1, and the step is 1 · gradient.
 #
 # **Predict.** What is the gradient of `a` for micro-batch 1 in three cases: the step writes with `sub_`; it writes with `.data.sub_`; each micro-batch uses copies of the weights, made in its forward? Each entry is a number or `"error"`.
 
@@ -268,15 +301,112 @@ stage("copies")
 # %% [markdown]
 # - With `sub_` the version check does its work. `b` is not what it was when micro-batch 1 went forward.
 # - With `.data` there is no error. The slope of `a` was computed with the new `b`, and that of `b` with the old `a`. This is the gradient of no network that ever existed.
-# - With copies the gradient is right for the weights that this micro-batch has used. It is added to the newer weights, a step late, which training usually survives.
+# - With copies the gradient is right for the weights that this micro-batch has used. The step changes the newer weights by it.
 #
-# To keep the weights of each micro-batch on its way is called **weight stashing**. The first of p stages keeps the most versions, up to p, and the last one keeps one, because its forward and backward follow each other at once. If that is too much memory: let all micro-batches come back first, and step then.
+# To keep the weights of each micro-batch on its way is called **weight stashing**.
 #
 # > **The rule.** Keep the weights that a micro-batch has used until it comes back. Do not remove the check.
 #
+# ## How many versions does each stage keep?
+#
+# Here is the whole pipeline, in two processes. The network is `tanh(x @ w0) @ w1`: stage 0 has `w0`, stage 1 has `w1` and the loss. Four micro-batches of one sample each take the turns of the picture above. It runs twice. With the rate 0 no step changes anything, so all versions are equal, and the gradients of the four micro-batches have to add up to that of the whole batch. With the rate 0.5 there are real versions.
+
+
+# %% tags=["C17.10"]
+def one_f_one_b(torch, group):
+    torch.manual_seed(0)
+    x, target = torch.randn(4, 3), torch.randn(4, 1)
+    start, told = [torch.randn(3, 2), torch.randn(2, 1)][group.rank], []
+    ahead = group.world_size - 1 - group.rank  # stage 0 is one forward ahead
+    for rate in (0.0, 0.5):
+        w, version, stash, most = start.clone(), 0, {}, 0
+        log, copies, gradients = [], [], []
+        for turn in range(4 + ahead):
+            if turn < 4:  # forward of micro-batch k
+                k, used, arrived = turn, w.clone().requires_grad_(), torch.zeros(1, 2)
+                if group.rank == 0:
+                    result = torch.tanh(x[k : k + 1] @ used)
+                    group.send(result, to=1)
+                else:
+                    group.receive(arrived, of=0)
+                    result = ((arrived.requires_grad_() @ used - target[k : k + 1]) ** 2).sum() / 4
+                stash[k] = result, arrived, used, version
+                log.append(f"F{k} v{version}")
+                most = max(most, len(stash))
+            if turn >= ahead:  # backward of an older one, and a step
+                result, arrived, used, made = stash.pop(turn - ahead)
+                upstream = torch.ones(tuple(result.shape))
+                if group.rank == 0:
+                    group.receive(upstream, of=1)
+                result.backward(upstream)
+                if group.rank == 1:
+                    group.send(arrived.grad, to=0)
+                log.append(f"B{turn - ahead} v{made}")
+                w, version = w - rate * used.grad, version + 1
+                copies.append(used.tolist())
+                gradients.append(used.grad.tolist())
+        told.append({"log": log, "copies": copies, "gradients": gradients})
+    print(f"stage {group.rank}: {' · '.join(log)}; at most {most} under way")
+    return told
+
+
+stages = processes(one_f_one_b, torch)
+
+# %% [markdown]
+# Are these gradients right? One machine computes them again: first that of the whole batch, then those of each micro-batch, with the weights that it used in each stage.
+
+
+# %% tags=["C17.10"]
+def on_one_machine(weights, samples):
+    torch.manual_seed(0)
+    x, target = torch.randn(4, 3)[samples], torch.randn(4, 1)[samples]
+    w0, w1 = [torch.tensor(w, requires_grad=True) for w in weights]
+    return torch.autograd.grad(((torch.tanh(x @ w0) @ w1 - target) ** 2).sum() / 4, (w0, w1))
+
+
+def furthest(found, wanted):
+    return max((a - b).abs().max().item() for a, b in zip(found, wanted, strict=True))
+
+
+no_step, steps = zip(*stages, strict=True)
+added = [sum(torch.tensor(g) for g in stage["gradients"]) for stage in no_step]
+wanted = on_one_machine([stage["copies"][0] for stage in no_step], slice(4))
+print(f"rate 0, all four added: off by {furthest(added, wanted):.5f} from the whole batch")
+for k in range(4):
+    found = [torch.tensor(stage["gradients"][k]) for stage in steps]
+    used = on_one_machine([stage["copies"][k] for stage in steps], slice(k, k + 1))
+    first = on_one_machine([stage["copies"][0] for stage in steps], slice(k, k + 1))
+    print(f"rate 0.5, micro-batch {k}: off by {furthest(found, used):.5f} at the weights it used, {furthest(found, first):.5f} at v0")
+
+# %% [markdown]
+# Each micro-batch has the gradient of the weights that it used. Here is the time line of the second run. The line below each stage says which version its weights have at that moment.
+
+
+# %%
+def with_versions(name, turns):
+    now, newest = 0, []
+    for turn in turns:
+        newest.append(f"v{now}")
+        now += turn.startswith("B")  # a step after each backward
+    return [[name, *turns], ["weights", *newest]]
+
+
+first, last = [stage["log"] for stage in steps]
+upper = with_versions("stage 0", [*first[:2], "", *first[2:7], "", first[7]])
+lower = with_versions("stage 1", ["", *last, ""])
+papers = [[int(text[-1]) if "v" in text else None for text in row] for row in upper + lower]
+grids(["time →", upper + lower], colours=[papers])
+
+# %% [markdown]
+# **Notice:** in stage 0 the paper of `B1` is that of v0, while the weights below it are at v1 already. So stage 0 must keep two versions. In stage 1 each backward follows its forward at once, the two lines have the same colours, and one version is enough. The program says how many it is with more stages: a stage is `world_size - 1 - rank` forwards ahead, and keeps one version more than that.
+#
+# (Micro-batch 1 has used v0 in stage 0 and v1 in stage 1. That is usual in such pipelines. If you want one version in all stages, or have no memory for copies: let all micro-batches come back first, and step then.)
+#
 # ## Is it the same on real PyTorch?
 #
-# This whole script runs DDP and the pipeline in two processes, on one machine, with PyTorch's `gloo`. Here is the script:
+# A script runs DDP and a stage of a pipeline in two processes, on one machine. `gloo` is the part of PyTorch that carries the messages between CPUs.
+#
+# <details><summary>The script: 70 lines, with what you have just seen</summary>
 #
 # ```python
 # import os
@@ -294,7 +424,7 @@ stage("copies")
 #         self.register_buffer("size", torch.ones(1))
 #
 #     def forward(self, x):
-#         self.size = x.abs().mean().reshape(1)
+#         self.size = x.abs().mean(dim=0, keepdim=True)
 #         size = self.size.clone() if self.copy else self.size
 #         return self.w * x / size
 #
@@ -360,6 +490,8 @@ stage("copies")
 #     mp.spawn(work, nprocs=2)
 # ```
 #
+# </details>
+#
 # And this is what PyTorch 2.13 printed:
 #
 # ```text
@@ -371,9 +503,11 @@ stage("copies")
 # gradients [5.6, 3.4]
 # ```
 #
-# The first line is the 3.5 from the beginning. It is the average of 2 on rank 0 and of 5 on rank 1. The broadcast was not counted. The second line has the copy. The other four are the pipeline, without and with copies.
+# - The first line is the 3.5 from the beginning, the average of 2 and 5. No write was counted. The second line has the copy in forward.
+# - The next two are the stage without copies: the gradients of micro-batch 0, and the error for micro-batch 1.
+# - The last two are the stage with copies. The step before the error still stands, so it begins at a = 1.7 and b = 2.8. The gradients for x = 1 are b and a, and those for x = 2 are twice as large: both micro-batches have used the same weights.
 #
-# (If you change `isend` into `send`, the two wait for each other for ever: rank 0 to be received from, and rank 1, too.) Our engine's own processes hide their writes, too. This is what a broadcast does to a version:
+# Our own processes hide their writes as DDP does. This is what a broadcast does to a version:
 
 
 # %% tags=["engine"]
@@ -408,7 +542,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("17.1", happens)
 
 # %% [markdown]
-# **17.2 · Unequal shares** (4 minutes). Each rank has a gradient of the mean loss of its own samples. Return the gradient of the mean loss of all samples. A rank may have no sample at all; its gradient is zero then.
+# **17.2 · Unequal shares** (3 minutes). Each rank has a gradient of the mean loss of its own samples. Return the gradient of the mean loss of all samples. A rank may have no sample at all; its gradient is zero then.
 
 
 # %%
@@ -431,6 +565,46 @@ def backward(xmus, variance, dys):
 L.check("17.3", backward)
 
 # %% [markdown]
+# **17.4 · A stage that steps** (8 minutes). `stage` is one stage of a pipeline. It computes `tanh(x * a) * b`. `turns` is a list such as `["F0", "F1", "B0", "F2", "B1", "B2"]`, and `arriving[k]` is the gradient that comes back for micro-batch k. After each backward both weights step. Repair it: each micro-batch has the gradients of the weights that its forward has used, each forward uses the newest weights, and a copy is kept only until its micro-batch comes back. Return `{k: (gradient of a, gradient of b)}`. `a` and `b` stay the tensors that they are.
+
+
+# %%
+def stage(torch, a, b, inputs, arriving, turns, rate):
+    under_way, gradients = {}, {}
+    for turn in turns:
+        k = int(turn[1:])
+        if turn[0] == "F":
+            under_way[k] = torch.tanh(inputs[k] * a) * b
+        else:
+            gradients[k] = torch.autograd.grad(under_way[k], (a, b), arriving[k])
+            with torch.no_grad():
+                for w, gradient in zip((a, b), gradients[k], strict=True):
+                    w.sub_(rate * gradient)
+    return gradients
+
+
+L.check("17.4", stage)
+
+# %% [markdown]
+# **17.5 · A running size** (6 minutes). This module divides by a running mean of the sizes of its inputs. Repair it for two forwards before one backward, with a broadcast into the buffer in between, counted or not. The buffer goes on as before: a forward begins with the number that is in it, and the broadcast one counts. No gradient runs through the size.
+
+
+# %%
+class RunningSize(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(1))
+        self.register_buffer("size", torch.ones(1))
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.size.mul_(0.9).add_(0.1 * x.abs().mean())
+        return self.w * x / self.size
+
+
+L.check("17.5", RunningSize)
+
+# %% [markdown]
 # ## What you can now claim
 #
 # Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_17.py`).
@@ -444,6 +618,7 @@ L.check("17.3", backward)
 # - **C17.7** A stage that steps before an older micro-batch comes back raises the version error.
 # - **C17.8** If the step is hidden from the counters, the gradient of the older micro-batch mixes two versions of the weights without an error.
 # - **C17.9** With copies of the weights each micro-batch gets the gradient of the weights that it used.
+# - **C17.10** In a pipeline of two stages that take turns, the gradients of the micro-batches add up to that of the whole batch if no step comes in between; with steps and copies, each is the gradient of the weights that it used, and the first stage has two micro-batches under way and the last one.
 #
 # **Left out, compared with PyTorch.** DDP sends gradients in buckets while backward still runs, with hooks of lesson 12, and `no_sync()` leaves it out for gradient accumulation. Our engine has no `torch.distributed` and no `SyncBatchNorm`; PyTorch's runs on graphics cards only.
 #

@@ -103,8 +103,8 @@ def test_c16_3_the_older_score(torch):
 
 
 def test_c16_4_two_quiet_mistakes(torch):
-    """With fakes detached for both players the generator gets no gradient, and with both passes before both steps
-    the discriminator's gradient is the sum of both losses; neither raises."""
+    """With fakes detached for both players, and a score for each loss, the generator gets no gradient; and with
+    both passes before both steps the discriminator's gradient is the sum of both losses; neither raises."""
     G, D, z = game(torch)
     fake = G(z).detach()
     (D(fake) ** 2).sum().backward()

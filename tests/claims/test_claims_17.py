@@ -13,11 +13,11 @@ def two_forwards(torch, write=lambda size: None, copy=False):
             self.register_buffer("size", torch.ones(1))
 
         def forward(self, x):
-            self.size = x.abs().mean().reshape(1)
+            self.size = x.abs().mean(dim=0, keepdim=True)
             return self.w * x / (self.size.clone() if copy else self.size)
 
     module = Scaled()
-    first = module(torch.tensor([20.0]))
+    first = module(torch.tensor([8.0]))
     with torch.no_grad():
         write(module.size)
     (first + module(torch.tensor([24.0]))).sum().backward()
@@ -78,9 +78,9 @@ def test_c17_4_buffers(torch):
     wrong gradient if it was not; a copy made in forward is right.
     """
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
-        two_forwards(torch, lambda size: size.copy_(torch.tensor([5.0])))
-    assert two_forwards(torch, lambda size: size.data.copy_(torch.tensor([5.0]))) == 5.0
-    assert two_forwards(torch, lambda size: size.copy_(torch.tensor([5.0])), copy=True) == 2.0
+        two_forwards(torch, lambda size: size.copy_(torch.tensor([2.0])))
+    assert two_forwards(torch, lambda size: size.data.copy_(torch.tensor([2.0]))) == 5.0
+    assert two_forwards(torch, lambda size: size.copy_(torch.tensor([2.0])), copy=True) == 2.0
 
 
 def test_c17_5_false_alarm(torch):
@@ -138,3 +138,67 @@ def test_c17_8_two_versions(torch):
 def test_c17_9_stashed(torch):
     """With copies of the weights each micro-batch gets the gradient of the weights that it used."""
     assert second_gradients(torch, lambda w, g: w.sub_(g), copies=True) == [6.0, 4.0]
+
+
+class Stage:
+    """One stage of a pipeline of two: it takes a forward or a backward turn when it has what it needs."""
+
+    def __init__(self, torch, weight, ahead, batch, rate):
+        self.torch, self.weight, self.ahead, self.batch, self.rate = torch, weight, ahead, batch, rate
+        self.under_way, self.used, self.gradients, self.most, self.forwards = {}, [], [], 0, 0
+
+    def forward(self, given):
+        k, used = self.forwards, self.weight.clone().requires_grad_()
+        given = given.detach().requires_grad_()
+        result = self.torch.tanh(given @ used)
+        if not self.ahead:
+            result = ((result - self.batch[1][k : k + 1]) ** 2).sum() / len(self.batch[0])
+        self.under_way[k] = result, given, used
+        self.forwards, self.most = k + 1, max(self.most, len(self.under_way))
+        return result
+
+    def backward(self, arriving):
+        result, given, used = self.under_way.pop(len(self.gradients))
+        result.backward(arriving)
+        self.weight = self.weight - self.rate * used.grad
+        self.used.append(used.detach())
+        self.gradients.append(used.grad)
+        return given.grad
+
+
+def pipeline(torch, weights, batch, rate):
+    """Both stages after the turns F0 F1 B0 F2 B1 ... of the first one."""
+    first, last = (Stage(torch, w.clone(), ahead, batch, rate) for w, ahead in zip(weights, (1, 0), strict=True))
+    sent = [first.forward(batch[0][:1])]
+    for turn in range(1, len(batch[0]) + 1):
+        if turn < len(batch[0]):
+            sent.append(first.forward(batch[0][turn : turn + 1]))
+        last.forward(sent.pop(0))
+        first.backward(last.backward(torch.ones(()).to(torch.float64)))
+    return first, last
+
+
+def test_c17_10_a_pipeline(torch):
+    """In a pipeline of two stages that take turns, the gradients of the micro-batches add up to that of the whole
+    batch if no step comes in between; with steps and copies, each is the gradient of the weights that it used, and the
+    first stage has two micro-batches under way and the last one.
+    """
+    weights = [torch.randn(3, 2).to(torch.float64), torch.randn(2, 1).to(torch.float64)]
+    x, target = torch.randn(4, 3).to(torch.float64), torch.randn(4, 1).to(torch.float64)
+
+    def on_one_machine(used, samples):
+        used = [w.clone().requires_grad_() for w in used]
+        said = torch.tanh(torch.tanh(x[samples] @ used[0]) @ used[1])
+        return torch.autograd.grad(((said - target[samples]) ** 2).sum() / 4, used)
+
+    resting = pipeline(torch, weights, (x, target), 0.0)
+    for stage, wanted in zip(resting, on_one_machine(weights, slice(4)), strict=True):
+        assert torch.allclose(sum(stage.gradients), wanted)
+    first, last = pipeline(torch, weights, (x, target), 0.5)
+    for k in range(4):
+        wanted = on_one_machine((first.used[k], last.used[k]), slice(k, k + 1))
+        assert torch.allclose(first.gradients[k], wanted[0])
+        assert torch.allclose(last.gradients[k], wanted[1])
+    assert torch.equal(first.used[0], first.used[1])
+    assert not torch.equal(last.used[0], last.used[1])
+    assert (first.most, last.most) == (2, 1)

@@ -78,6 +78,20 @@ def test_without_a_notebook_the_text_is_printed(capsys):
     assert lines[0].startswith("# course_lib/") and lines[-1] == "ValueError: no"
 
 
+def test_the_version_error_can_be_short(torch, capsys):
+    """Of the version error short=True keeps the tensor and its two numbers; other messages stay whole."""
+    x = torch.ones(2, requires_grad=True) * 1
+    y = x.sin()
+    x.add_(1)
+    with expect_error(RuntimeError, "modified by an inplace operation", short=True):
+        y.sum().backward()
+    with expect_error(ValueError, short=True):
+        raise ValueError("no")
+
+    told = "[torch.FloatTensor [2]], which is output 0 of Add, is at version 1; expected version 0 instead"
+    assert capsys.readouterr().out.splitlines() == [f"RuntimeError: … {told} …", "ValueError: no"]
+
+
 @pytest.fixture
 def notebook(monkeypatch, tmp_path):
     """Lesson 7 in a notebook; `run(*calls)` is a cell that does these calls."""

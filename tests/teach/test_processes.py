@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+import types
 
 import pytest
 
@@ -35,6 +36,11 @@ def talk(torch, group):
     else:
         group.receive(mine, of=0)
     print(group.rank, group.world_size, total.tolist(), mine.tolist(), total._version - version)
+    return {"rank": group.rank}
+
+
+def says_nothing(torch, group):
+    group.all_reduce(torch.ones(1))
 
 
 def one_is_killed(torch, group):
@@ -56,8 +62,9 @@ def one_raises(torch, group):
 
 
 def test_they_talk(torch, started, capsys):
-    """Sums, broadcasts and letters arrive, no version counter counts them, and what was printed comes rank by rank."""
-    processes(talk, torch, seconds=60)
+    """Sums, broadcasts and letters arrive, no version counter counts them, and what was printed and returned comes
+    rank by rank."""
+    assert processes(talk, torch, seconds=60) == [{"rank": 0}, {"rank": 1}]
 
     assert capsys.readouterr().out == "0 2 [3.0] [[5.0]] 0\n1 2 [3.0] [[7.0]] 0\n"
 
@@ -76,9 +83,37 @@ def test_they_end(started, function, sentence):
 
     begun = time.monotonic()
     with pytest.raises(RuntimeError, match=sentence):
-        processes(function, course_lib, seconds=6)
+        processes(function, course_lib, seconds=3)
 
     assert time.monotonic() - begun < 10
+
+
+def test_nothing_returned(started):
+    """Of functions that return nothing there is nothing to show below a cell."""
+    import course_lib
+
+    assert processes(says_nothing, course_lib, seconds=60) is None
+
+
+@pytest.fixture
+def slow_import(monkeypatch, tmp_path):
+    """A library whose import takes two seconds."""
+    text = "import time\ntime.sleep(2)\nfrom course_lib import *\n"
+    (tmp_path / "slow_library.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return types.SimpleNamespace(__name__="slow_library")
+
+
+def test_time_begins_when_all_have_started(started, slow_import):
+    """An import that takes longer than the time of the function is waited for."""
+    assert processes(says_nothing, slow_import, seconds=1.5) is None
+
+
+def test_a_start_that_never_ends(started, slow_import, monkeypatch):
+    """Who has not started is named."""
+    monkeypatch.setattr(module, "START", 1)
+    with pytest.raises(RuntimeError, match="time is up, and rank 0, rank 1 had not started; all were stopped"):
+        processes(says_nothing, slow_import, seconds=60)
 
 
 def test_a_worker_alone_ends():
@@ -88,6 +123,7 @@ def test_a_worker_alone_ends():
     )
     job = {"source": "def f(torch, group):\n    while True: pass\n", "name": "f", "seconds": 1}
     module.tell(worker, {**job, "library": "math", "rank": 0, "world_size": 1})
+    module.tell(worker, "go")
     worker.stdin.close()
     try:
         assert worker.wait(9) == 1

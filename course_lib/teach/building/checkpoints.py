@@ -159,7 +159,7 @@ def lesson_07(torch):
             run().sum().backward()
             return x.grad.tolist()
         except RuntimeError as error:
-            return str(error)[str(error).index("is at version") :].split(" instead")[0]
+            return str(error)[max(0, str(error).find("is at version")) :].split(" instead")[0]
 
     print(outcome(lambda: (x * 2).add_(1)))  # the product saved the 2
     print(outcome(lambda: (x + 1).mul_(3)))  # an addition saves nothing

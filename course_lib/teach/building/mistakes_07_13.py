@@ -98,6 +98,78 @@ def new_array(torch):
     return x.tolist() == [3.0, 6.0] and other.tolist() == [1.0, 2.0]
 
 
+@mistake(7, "A result was refused as if it were a leaf: `(x * 1).mul_(3)` is a recorded operation like any other. Only "
+         "a leaf has to be guarded, `self.is_leaf`.",
+         ("        if recording and self.requires_grad and self.is_leaf:\n",
+          "        if recording and self.requires_grad:\n"))  # fmt: skip
+def results_guarded(torch):
+    h = leaf(torch) * 1.0
+    return raises("a leaf Variable", lambda: h.mul_(3.0))
+
+
+@mistake(7, "Under `no_grad` a write to a leaf was refused. Nothing is recorded there, so the leaf stays a leaf, and "
+         "the write is allowed: ask whether recording is on.",
+         ("        if recording and self.requires_grad and self.is_leaf:\n",
+          "        if self.requires_grad and self.is_leaf:\n"))  # fmt: skip
+def guarded_under_no_grad(torch):
+    x = leaf(torch)
+
+    def write():
+        with torch.no_grad():
+            x.mul_(3.0)
+
+    return raises("a leaf Variable", write)
+
+
+@mistake(7, "The two numbers of the message are swapped. \"At version\" is what the counter says now, \"expected\" is "
+         "what was noted when the tensor was saved.",
+         ("is at version {tensor._version}; expected version {self.version} instead",
+          "is at version {self.version}; expected version {tensor._version} instead"))  # fmt: skip
+def numbers_swapped(torch):
+    return raises("is at version 0; expected version 1", lambda: overwritten(torch))
+
+
+@mistake(7, "After `y.mul_(w)` the gradient of `w` is not the old `y`. The product has saved its operand, and then "
+         "your engine writes over this memory. Compute from a copy of the old numbers.",
+         ("compute(Tensor(self.array.copy(), grad_fn=self.grad_fn), *others)",
+          "compute(Tensor(self.array, grad_fn=self.grad_fn), *others)"))  # fmt: skip
+def no_copy(torch):
+    w, y = leaf(torch, [3.0, 4.0]), leaf(torch, [1.0, 2.0]) * 1.0
+    y.mul_(w)
+    try:
+        y.backward(torch.tensor([1.0, 1.0]))
+    except RuntimeError as error:
+        return "modified by an inplace operation" in str(error)
+    return w.grad.tolist() == [3.0, 8.0]
+
+
+@mistake(7, "A second pass adds to `.grad` in place, and this write is not counted. Let `AccumulateGrad` use `add_`.",
+         ("            leaf.grad.add_(grad)", "            leaf.grad.array += grad.array"))  # fmt: skip
+def grad_not_counted(torch):
+    x = leaf(torch)
+    (x * 2.0).backward()
+    grad, before = x.grad, x.grad._version
+    (x * 2.0).backward()
+    return x.grad is grad and grad.item() == 4 and grad._version == before
+
+
+@mistake(7, "A write under `no_grad` has cut a result off from its history: after it no gradient reaches `x`. Change "
+         "`grad_fn` only if the computation has left a node.",
+         ("        if after.grad_fn:\n            self.grad_fn, self.requires_grad = after.grad_fn, True\n",
+          "        self.grad_fn = after.grad_fn\n"
+          "        self.requires_grad = self.requires_grad or after.grad_fn is not None\n"))  # fmt: skip
+def history_cut(torch):
+    x = leaf(torch)
+    y = x * 2.0
+    with torch.no_grad():
+        y.mul_(3.0)
+    try:
+        y.backward()
+    except RuntimeError:
+        pass
+    return y.grad_fn is None and x.grad is None
+
+
 # --- 08: views ---------------------------------------------------------------------------------------------
 
 

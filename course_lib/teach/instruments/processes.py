@@ -17,13 +17,16 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+START = 120  # seconds for all processes to import what they need; their own time begins after that
 CHILD = "from course_lib.teach.instruments.processes import be_a_worker; be_a_worker()"
 
 
 def processes(function, torch, world_size=2, seconds=10):
     """Run `function(torch, group)` in processes of their own and print what they printed, rank by rank.
 
-    No process is left when this returns or raises. RuntimeError says which rank ended too early, or that time is up.
+    Returns the list of what the function returned in each (lists, dictionaries, numbers and texts), or None if it
+    returned nothing. No process is left when this returns or raises. RuntimeError says which rank ended too early, or
+    that time is up: `seconds` begin when all processes have started.
     """
     if sys.platform == "emscripten":
         raise RuntimeError("a browser starts no processes, so this cell needs the course on your own machine: README.")
@@ -40,7 +43,7 @@ def processes(function, torch, world_size=2, seconds=10):
                 )
             )  # fmt: skip
             tell(workers[rank], {**job, "rank": rank})
-        texts = carry_messages(workers, time.monotonic() + seconds)
+        done = carry_messages(workers, seconds)
     finally:
         for worker in workers:
             worker.kill()
@@ -49,26 +52,38 @@ def processes(function, torch, world_size=2, seconds=10):
             with contextlib.suppress(OSError):  # a last line that nobody read
                 worker.stdin.close()
             worker.stdout.close()
-    print("".join(texts[rank] for rank in sorted(texts)), end="")
+    print("".join(done[rank]["text"] for rank in sorted(done)), end="")
+    returned = [done[rank]["returned"] for rank in sorted(done)]
+    return None if returned == [None] * world_size else returned
 
 
-def carry_messages(workers, end):
-    """Pass messages on until all are done; {rank: what it printed}."""
-    arrived, texts, waiting, post = queue.Queue(), {}, {}, {}
+def carry_messages(workers, seconds):
+    """Pass messages on until all are done; {rank: its last message, with what it printed and returned}."""
+    arrived, done, waiting, post, starting = queue.Queue(), {}, {}, {}, set(range(len(workers)))
+    end = time.monotonic() + START
     for rank, worker in enumerate(workers):
         threading.Thread(target=listen, args=(rank, worker.stdout, arrived), daemon=True).start()
-    while len(texts) < len(workers):
+    while len(done) < len(workers):
         try:
             rank, message = arrived.get(timeout=max(0, end - time.monotonic()))
         except queue.Empty:
-            late = ", ".join(f"rank {rank}" for rank in range(len(workers)) if rank not in texts)
-            raise RuntimeError(f"time is up, and {late} had not ended; all were stopped.") from None
+            late = ", ".join(f"rank {rank}" for rank in range(len(workers)) if rank not in done)
+            if starting:
+                late = ", ".join(f"rank {rank}" for rank in sorted(starting))
+            ended = "started" if starting else "ended"
+            raise RuntimeError(f"time is up, and {late} had not {ended}; all were stopped.") from None
         if message is None:
-            if rank not in texts:
+            if rank not in done:
                 workers[rank].wait()
                 raise RuntimeError(f"rank {rank} ended before it was done; the others were stopped.")
+        elif message["what"] == "ready":
+            starting.discard(rank)
+            if not starting:
+                end = time.monotonic() + seconds
+                for worker in workers:
+                    tell(worker, "go")
         elif message["what"] == "done":
-            texts[rank] = message["text"]
+            done[rank] = message
         elif message["what"] == "error":
             raise RuntimeError(f"rank {rank} raised {message['text']}; the others were stopped.")
         elif message["what"] == "send":
@@ -76,7 +91,7 @@ def carry_messages(workers, end):
         else:
             waiting[rank] = message
         answer_whoever_can_go_on(workers, waiting, post)
-    return texts
+    return done
 
 
 def answer_whoever_can_go_on(workers, waiting, post):
@@ -151,20 +166,26 @@ def numbers_of(tensor):
 
 
 def be_a_worker():
-    """The life of a worker: read the job, run it, say what was printed. It ends by itself when its time is over."""
+    """The life of a worker: read the job, say that it is ready, wait for all to be so, run the job, say what came out.
+
+    It ends by itself when its time is over.
+    """
     import importlib
     import io
 
     stream, sys.stdout = sys.stdout, io.StringIO()
     job = json.loads(sys.stdin.readline())
+    group = Group(job["rank"], job["world_size"], stream)
+    space = {"torch": importlib.import_module(job["library"]), "os": os, "time": time}
+    group.post(what="ready")
+    if not sys.stdin.readline():
+        os._exit(1)  # the process that carries the messages is gone
     clock = threading.Timer(job["seconds"], os._exit, (1,))  # also when nobody is left who could end it
     clock.daemon = True
     clock.start()
-    group = Group(job["rank"], job["world_size"], stream)
-    space = {"torch": importlib.import_module(job["library"]), "os": os, "time": time}
     try:
         exec(job["source"], space)
-        space[job["name"]](space["torch"], group)
-        group.post(what="done", text=sys.stdout.getvalue())
+        returned = space[job["name"]](space["torch"], group)
+        group.post(what="done", text=sys.stdout.getvalue(), returned=returned)
     except Exception as error:
         group.post(what="error", text=f"{type(error).__name__}: {str(error).splitlines()[0]}")

@@ -102,7 +102,7 @@ def grids(items, colours="columns"):
     """Tables of numbers side by side: a title and its rows, a sign such as "@" or "=", the next title and its rows …
 
     colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white; or one of them a table, or
-    for a table its own rows of whole numbers: places with one number have one paper.
+    for a table its own rows of whole numbers: places with one number have one paper, places with None are white.
     """
     each = (colours,) * len(items[::3]) if isinstance(colours, str) else tuple(colours)
     named = {one for one in each if not isinstance(one, list)}

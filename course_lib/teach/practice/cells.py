@@ -16,11 +16,14 @@ from course_lib.teach.practice import card as cards
 from course_lib.teach.practice.card import show_card
 from course_lib.teach.practice.exercise import error_text, short, without_addresses
 
+FACTS = re.compile(r"one of the variables needed .*? operation: (.*? instead)\..*", re.DOTALL)
 PACKAGE = Path(__file__).resolve().parents[2]  # course_lib
 
 
 class expect_error:
     """The block must raise `kind` with `fragment` in its message; prints `TypeName: first line of it`.
+
+    short: of the version error only the tensor and its two numbers, for a lesson that has shown it whole.
 
     Raises AssertionError, in words, when nothing or something else is raised.
     """
@@ -28,8 +31,8 @@ class expect_error:
     # A class, and no generator: with contextlib.contextmanager the error would stay alive in a circle, and with it
     # every tensor of the call that failed, until the garbage collector comes (from Python 3.12 on).
 
-    def __init__(self, kind=Exception, fragment=""):
-        self.kind, self.fragment = kind, fragment
+    def __init__(self, kind=Exception, fragment="", short=False):
+        self.kind, self.fragment, self.short = kind, fragment, short
 
     def __enter__(self):
         self.warnings = warnings.catch_warnings()
@@ -51,7 +54,7 @@ class expect_error:
                 f"This block should raise {wanted}, but its message is: {error_text(error)}"
             ) from error
         remember(error)
-        show_card(cards.error(one_line(error)))
+        show_card(cards.error(FACTS.sub(r"… \1 …", one_line(error)) if self.short else one_line(error)))
         return True
 
 

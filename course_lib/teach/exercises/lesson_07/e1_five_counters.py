@@ -1,4 +1,4 @@
-"""Exercise 07.1: five counters."""
+"""Exercise 07.1: five names."""
 
 from course_lib.teach.exercises.shared import as_number
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
@@ -26,6 +26,8 @@ WRONG_AT = {  # what one misunderstanding makes of the table
     "same x": ({"x": 8}, {"x": 9}, {"x": 9, "v": 9, "d": 9}, {"v": 9, "d": 9}),
 }
 
+OF_ONE = {"c": "c alone", "q": "q alone", "d": "d alone", "v": "v alone", "x": "same x"}  # another wrong count
+
 
 def check(answer, torch):
     if not isinstance(answer, dict) or not {as_number(answer.get(name)) for name in AT} <= set(range(100)):
@@ -40,7 +42,7 @@ def check(answer, torch):
             return almost(name)
     pairs = [(table, name) for name, tables in WRONG_AT.items() for table in tables]
     single = {next(iter(table.items())): name for table, name in pairs if len(table) == 1}
-    named = {row: single[row, count] for row, count in wrong.items() if (row, count) in single}
+    named = {row: single.get((row, count), OF_ONE[row]) for row, count in wrong.items()}
     if "v" in wrong and "d" in wrong and wrong["v"] != wrong["d"]:
         named["v"] = "own counters"
     return judged_rows(list(wrong), list(AT), named, "are right") or correct(
@@ -49,7 +51,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="07.1", kind="predict state", title="Five counters", minutes=5, difficulty=1, puzzles=(15,),
+    id="07.1", kind="predict state", title="Five names", minutes=5, difficulty=1, puzzles=(15,),
     question=f"At which version is each of the five names after the last line?\n\n```python\n{COUNTERS}```",
     name="versions", starter='versions = {"x": None, "v": None, "d": None, "q": None, "c": None}',
     hints=(
@@ -80,6 +82,14 @@ EXERCISE = Exercise(
                 "for itself, and x never hears of them.", edit("8, 'd': 8, 'q': 3", "11, 'd': 11, 'q': 11")),
         Mistake("clone shares", "clone() has memory of its own, so it starts at 0 and counts only what is written to "
                 "it.", edit("1", "9")),
+        Mistake("c alone", "c is a clone, with memory and counter of its own. Count the writes to c, and no others.",
+                edit("1", "2")),
+        Mistake("q alone", "q is .data: it has a counter of its own, which begins at 0. Count the writes to q, and no "
+                "others.", edit("3", "7")),
+        Mistake("d alone", "d shares the counter of x and v. Count all writes to the three, and every name ending in _ "
+                "and every assignment to a part is one.", edit("'d': 8", "'d': 3")),
+        Mistake("v alone", "v shares the counter of x and d. Count all writes to the three, and every name ending in _ "
+                "and every assignment to a part is one.", edit("'v': 8", "'v': 3")),
         Mistake("same x", "x = x + 0 is no edit: it makes a new tensor and gives it the name x. The old memory keeps "
                 "its count, and v and d still see it.", edit("0", "8")),
     ),

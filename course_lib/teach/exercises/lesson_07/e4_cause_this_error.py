@@ -42,8 +42,10 @@ def check(answer, torch):
                     return almost("no name")
                 if stale == {"result"}:
                     return almost("a saved result")
-                named = re.search(r"output 0 of (\w+)", str(error))
+                named = re.search(r"output 0 of (?:\w+::)*(\w+)", str(error))
                 lead = f"The message names {named[1]}. " if named else ""
+                if named and named[1] == "CopySlices":
+                    lead = "The message names CopySlices, an assignment to a part. "
                 return almost("unrecorded" if called(answer, "no_grad", "detach") else "another writer", lead)
             return correct("you can say which writes came before the save, which after, and who wrote last.")
         if called(answer, "data"):

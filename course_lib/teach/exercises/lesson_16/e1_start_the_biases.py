@@ -51,8 +51,7 @@ def judged_head(answer, torch, anchors, outputs, there):
             return almost("one long row")
         if near(found, raised(start, outputs, there, CLASS)):
             return almost("the probability itself")
-        return not_yet(f"With anchors={anchors}, outputs={outputs}, bias {short(start)} became {short(found)}; "
-                       f"wanted is {short(wanted)}.")  # fmt: skip
+        return first_difference(head.bias, found, wanted, f"anchors={anchors} and rows of {outputs}")
     if not bias.requires_grad:
         return almost("frozen")
     if bias._version == version:
@@ -72,8 +71,14 @@ def raised(start, outputs, prior, of_class):
     return [value + plus[place % outputs] for place, value in enumerate(start)]
 
 
-def short(values):
-    return [round(value, 2) for value in values]
+def first_difference(bias, found, wanted, case):
+    """Where the bias differs first from what it should be."""
+    if len(found) != len(wanted):
+        return not_yet(f"With {case} the bias has shape {tuple(bias.shape)} afterwards; it had {len(wanted)} numbers "
+                       "in one row.")  # fmt: skip
+    place = next(i for i, (a, b) in enumerate(zip(found, wanted, strict=True)) if not near([a], [b]))
+    return not_yet(f"With {case}, number {place} of the bias is {found[place]:.2f} afterwards; "
+                   f"{wanted[place]:.2f} is wanted.")  # fmt: skip
 
 
 STARTER = """\

@@ -127,7 +127,8 @@ class Game:
         if not counted[1]:
             return almost("uncounted")
         who = "G" if not right_G else "D"
-        return not_yet(f"In round {self.number}, {who} does not move by the gradient of its own loss.")
+        return not_yet(f"In round {self.number}, {who} does not move by the gradient of its own loss, for the z and "
+                       "the real samples that the round was given.")  # fmt: skip
 
     def losses(self, z, real):
         fake = self.G(z)

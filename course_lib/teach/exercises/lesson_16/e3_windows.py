@@ -31,7 +31,7 @@ def judged(answer, torch, count, length, rows):
     parameters, rate = [*cell.parameters(), *out.parameters()], random.uniform(0.3, 0.6)
     optimizer, start = torch.optim.SGD(parameters, lr=rate), [p.detach().clone() for p in parameters]
     worlds = {}
-    for name in ("right", "cut inside", "cut before out", "zeros", "c forgotten", "leftovers", "one pass"):
+    for name in ("right", "cut inside", "cut before out", "zeros", "all zeros", "c forgotten", "leftovers", "one pass"):
         put(torch, parameters, start)
         worlds[name] = by_hand(torch, cell, out, windows, state, parameters, rate, name)
     put(torch, parameters, start)
@@ -55,8 +55,8 @@ def judged(answer, torch, count, length, rows):
         return almost("nothing learned")
     if alike_all(values(ends[:4]), values(start[:4]), 1e-6):
         return almost("the cell rests")
-    names = {"cut inside": "cut inside", "cut before out": "cut inside", "zeros": "zeros", "leftovers": "leftovers",
-             "c forgotten": "c forgotten", "one pass": "one pass"}  # fmt: skip
+    names = {"cut inside": "cut inside", "cut before out": "cut inside", "zeros": "zeros", "all zeros": "zeros",
+             "leftovers": "leftovers", "c forgotten": "c forgotten", "one pass": "one pass"}  # fmt: skip
     for name, mistake in names.items():
         if alike_all(values(ends), values(worlds[name][0]), 1e-5):
             return almost(mistake)
@@ -70,7 +70,7 @@ def by_hand(torch, cell, out, windows, state, parameters, rate, name):
     for number, (window, target) in enumerate(windows):
         if name != "one pass":
             state = [each.detach() for each in state]
-        if name == "zeros" and number:
+        if name == "all zeros" or (name == "zeros" and number):
             state = [torch.zeros(tuple(each.shape)) for each in state]
         if name == "c forgotten" and number:
             state = [state[0], torch.zeros(tuple(state[1].shape))]
@@ -139,7 +139,8 @@ EXERCISE = Exercise(
         "Between two steps of a window nothing may be cut. So where, of the two loops, does the cut belong?",
     ),
     solution=SOLVED,
-    why="After the pass of a window its state is only a pair of numbers for the next one, and detach says so for both.",
+    why="After the pass of a window its state is only a pair of numbers for the next one, and detach says so for both. "
+    "retain_graph is not needed: no pass meets the graph of another.",
     alternatives=(
         STARTER.replace("retain_graph=True", "").replace("        said = []\n", f"        {CUT}\n        said = []\n")
         .replace("return state", "return tuple(each.detach() for each in state)"),

@@ -31,7 +31,9 @@ def check(answer, torch):
                 return almost("a weak reference")
             raise
         if not near(flat(slope), [each[1] for each in wanted]):
-            return not_yet(f"The gradient of {flat(x)} is {flat(slope)}; the slope is {[each[1] for each in wanted]}.")
+            place = next(i for i, each in enumerate(wanted) if not near([flat(slope)[i]], [each[1]]))
+            return not_yet(f"At x = {flat(x)[place]:.2f} the gradient is {flat(slope)[place]:.4f}; the slope is "
+                           f"{wanted[place][1]:.4f}.")  # fmt: skip
     counts = [alive(torch, answer, training) for training in (True, False)]
     if isinstance(counts[0], str) or isinstance(counts[1], str):
         return almost("a weak reference")
@@ -159,8 +161,9 @@ EXERCISE = Exercise(
         Mistake("the input on ctx", "No ring, since the input does not know the node. But what stands on ctx is not "
                 "checked: if x is overwritten before backward, the gradient is wrong and nothing raises.",
                 STARTER.replace("ctx.y = y", "ctx.x = x").replace("ctx.y.abs()", "(ctx.x / (1 + ctx.x.abs())).abs()")),
-        Mistake("a copy", "The leak is closed, for the price of a second copy of the numbers of y, which nobody lets "
-                "go after backward. And a write into y goes unnoticed.",
+        Mistake("a copy", "The leak is closed, and a write into y does no harm. The price is a second copy of the "
+                "numbers, which is not freed after backward, and a second derivative that is missing: a copy on ctx "
+                "has no history.",
                 STARTER.replace("ctx.y = y", "ctx.y = y.detach().clone()")),
         Mistake("a weak reference", "A weak reference holds nothing: when the caller has no name for y any more, it is "
                 "gone before backward asks for it.",

@@ -40,6 +40,7 @@ def judged(answer, torch, tasks, settings):
     for turn, task in enumerate(tasks):
         x, target = torch.rand(4, 2), torch.rand(4, 1)
         before = {name: values(head.parameters()) for name, head in heads.items()}
+        remembered = velocities(optimizer, heads)
         left = [0 if p.grad is None else p.grad.clone() for p in heads[task].parameters()]
         answer(torch, trunk, heads, task, x, target, optimizer)
         for p in twins.parameters():
@@ -52,11 +53,15 @@ def judged(answer, torch, tasks, settings):
             return almost("a flag left")
         resting = [name for name in heads if name != task and not alike_all(after[name], before[name], 1e-6)]
         own = alike_all(after[task], wanted[task], 1e-5)
+        now = velocities(optimizer, heads)
+        decay = settings.get("weight_decay", 0)
+        if own and any(forgotten(remembered[name], now[name], before[name], decay) for name in heads if name != task):
+            return almost("thrown away")
         if resting:
             return almost(why_it_moves(heads, resting[0]))
         if alike_all(after[task], before[task], 1e-6):
             return almost("nobody learns")
-        now, right = velocities(optimizer, heads), velocities(reference, twins)
+        right = velocities(reference, twins)
         if not own:
             summed = [a + p.grad for a, p in zip(left, twins[task].parameters(), strict=True)]
             found = [p.grad for p in heads[task].parameters()]
@@ -78,6 +83,13 @@ def velocities(optimizer, heads):
         each = [optimizer.state.get(p, {}).get("momentum_buffer") for p in head.parameters()]
         found[name] = None if any(one is None for one in each) else values(each)
     return found
+
+
+def forgotten(old, now, numbers, decay):
+    """Is a velocity gone, or begun anew from a gradient of zero? `numbers` are the head's, from before the step."""
+    if old is None:
+        return False
+    return now is None or alike_all(now, [[decay * each for each in row] for row in numbers], 1e-6)
 
 
 def why_it_moves(heads, name):
@@ -136,6 +148,11 @@ EXERCISE = Exercise(
                                 "!= task for p in heads[name].parameters()}\n    optimizer.step()\n"
                                 "    with torch.no_grad():\n        for p, numbers in kept.items():\n"
                                 "            p.copy_(numbers)\n")),
+        Mistake("thrown away", "The velocity of a head that takes no part has been thrown away. It is to rest, too: "
+                "the head will need it when its turn comes.",
+                STARTER.replace("    optimizer.step()", "    for name in heads:\n        if name != task:\n"
+                                "            for p in heads[name].parameters():\n"
+                                "                optimizer.state.pop(p, None)\n    optimizer.step()")),
         Mistake("a new optimizer", "The other heads rest, and the head of the task has lost its momentum: your step "
                 "uses an optimizer that has just been made and remembers nothing.",
                 edit("optimizer.step()", "group = optimizer.param_groups[0]\n    "

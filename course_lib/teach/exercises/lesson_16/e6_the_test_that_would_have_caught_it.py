@@ -36,6 +36,8 @@ PLANS = (  # (name, {parameter: how it moves}, which should rest); those not in 
     ("rounding", dict.fromkeys(SECOND, "rounding"), set(SECOND)),
     ("backwards", dict.fromkeys(FIRST, "downwards"), set()),
     ("one number", {"first.weight": "one number"}, {"first.weight"}),
+    ("frozen by mistake", {"first.weight": "rests, frozen"}, set()),
+    ("frozen, as it should be", {"first.weight": "rests, frozen"}, {"first.weight"}),
 )
 
 
@@ -72,7 +74,9 @@ def trainer(torch, model, plan, steps):
         with torch.no_grad():
             for name, p in parameters.items():
                 how = plan.get(name, "moves")
-                p.grad = None if how in ("rests", "moves, without a gradient") else torch.ones(tuple(p.shape))
+                p.requires_grad_(how != "rests, frozen")
+                without = how in ("rests", "rests, frozen", "moves, without a gradient")
+                p.grad = None if without else torch.ones(tuple(p.shape))
                 change(p, how, len(steps))
 
     def change(p, how, turn):
@@ -98,7 +102,8 @@ def why(name, found, wanted, rests):
         return "the same tensor"
     if not rests and not found:
         known = {"there and back": "sums", "a turn late": "too few steps", "two rest": "one is enough",
-                 "with a gradient all the same": "looks at gradients"}  # fmt: skip
+                 "with a gradient all the same": "looks at gradients",
+                 "frozen by mistake": "skips the frozen"}  # fmt: skip
         return known.get(name, "one is enough")
     if name in ("with a gradient all the same", "without a gradient all the same", "small steps"):
         return {"small steps": "too coarse"}.get(name, "looks at gradients")
@@ -180,6 +185,11 @@ EXERCISE = Exercise(
         Mistake("looks at gradients", "Your test asks for gradients. There are parameters with a gradient that no "
                 "optimizer steps, and parameters without one that move all the same.",
                 edit("(p - before[name]).abs().max().item() > 1e-6", "p.grad is not None")),
+        Mistake("skips the frozen", "Your test passes over parameters that do not require a gradient. One that should "
+                "learn and was frozen by mistake is what it has to find.",
+                edit("    for name, p in model.named_parameters():\n        moved", "    for name, p in "
+                     "model.named_parameters():\n        if not p.requires_grad:\n            continue\n"
+                     "        moved")),
         Mistake("too few steps", "One step is not enough. Some parameters move only from the second step on, as those "
                 "that are trained in turns do.", edit("range(5)", "range(1)")),
         Mistake("no step", "Your test never calls step. So it compares two tensors that nobody has touched.",

@@ -136,7 +136,7 @@ SYMPTOMS = {"A": swings, "B": two_losses, "C": no_dropout, "D": stuck, "E": at_c
             "G": new_layer_rests, "H": total_grows, "I": nothing_in_parameters, "J": rate_gone}  # fmt: skip
 
 EXERCISE = Diagnose(
-    id="16.7", title="Ten symptoms", minutes=20, difficulty=2, puzzles=(12, 16),
+    id="16.7", title="Ten symptoms", minutes=8, difficulty=2, puzzles=(12, 16),
     question="Ten scripts with one bug each; which change cures it? Two of the twelve are not needed.",
     hints=(
         "B and C are about two modes of the same model. Which of them is it in, and which should it be in?",
@@ -171,6 +171,8 @@ EXERCISE = Diagnose(
         Mistake("no rate learns chance", "E: after shuffling, sample and label do not belong together. There "
                 "is nothing "
                 "to learn, at any rate.", {"E": ("smaller rate", "zero_grad")}),
+        Mistake("no mode learns chance", "E: dropout or not, there is nothing to learn if sample and label do not "
+                "belong together.", {"E": ("train()", "eval()")}),
         Mistake("scores are fine", "E: before shuffling it was fine, with the same loss.", {"E": "raw scores"}),
         Mistake("regression has no softmax", "F: it is a regression, its outputs are raw already. What about the "
                 "sizes?", {"F": "raw scores"}),

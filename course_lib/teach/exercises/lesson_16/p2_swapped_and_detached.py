@@ -74,8 +74,9 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="16.p2", title="Four answers about the GAN", minutes=5, difficulty=3, puzzles=(9,),
-    question="A detaches the fake for both players, B does both passes and then both steps, C scores the fake again "
-    "and detaches it for D only, D swaps the players. Which raises, which is silent, which cures?",
+    question="A detaches the fake for both players and scores it once for each loss, B does both passes "
+    "and then both steps, C scores the fake again and detaches it for D only, D swaps the "
+    "players. Which raises, which is silent, which cures?",
     hints=(
         "For each answer follow the pass of the generator's loss: which networks does it run through, and where does "
         "it leave gradients?",
@@ -100,8 +101,9 @@ EXERCISE = Predict(
         Mistake("detached is fine", "A: the fake is detached before *both* losses. Which way leads from the "
                 "generator's loss to the generator?", ["cured", "silent", "cured", "raises"],
                 also=(["cured", "cured", "cured", "raises"], ["cured", "cured", "cured", "cured"])),
-        Mistake("detached raises", "A: backward needs some way to some parameter, and there is one: to those of the "
-                "discriminator.", ["raises", "silent", "cured", "raises"]),
+        Mistake("detached raises", "A: each loss has a score of its own, made after the last step. And backward needs "
+                "some way to some parameter; there is one, to those of the discriminator.",
+                ["raises", "silent", "cured", "raises"]),
         Mistake("both first raises", "B: at the time of the second pass no step has been made, so no version has "
                 "changed.", ["silent", "raises", "cured", "raises"], also=(["silent", "raises", "cured", "cured"],)),
         Mistake("again raises", "C: the second score is made with the weights as they are after the step. Nothing "

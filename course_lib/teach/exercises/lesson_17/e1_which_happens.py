@@ -45,7 +45,7 @@ EXERCISE = WhichHappens(
         Mistake("buffers are free", "A: a buffer requires no gradient, so writing is allowed. The trouble comes later.",
                 {"A": "raises now"}),
         Mistake("data is counted", "B: a write through .data is not counted.", {"B": "raises at backward"}),
-        Mistake("data is a copy", "B: .data has the same memory. Backward reads 7.", {"B": "fine"}),
+        Mistake("data is a copy", "B: .data has the same memory. Backward reads k.", {"B": "fine"}),
         Mistake("copy is enough", "C: the node holds the copy, which nobody wrote to.",
                 {"C": ("raises at backward", "silently wrong")}),
         Mistake("sums save nothing", "D: the slope of a sum is 1 and needs no number of s.",

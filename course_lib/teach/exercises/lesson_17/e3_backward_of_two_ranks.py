@@ -6,7 +6,7 @@ from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correc
 WORLDS = ((2, 2), (1, 3), (3, 1, 2), (4,))
 
 
-def by_hand(xs, dys, count=None, own=False, mean_only=False, slope_only=False):
+def by_hand(xs, dys, count=None, own=(), mean_only=False, slope_only=False, means=False):
     """The gradients of all shares, one after the other; with the slips that have a name."""
     total = sum(x.numel() for x in xs)
     mean = sum(x.sum() for x in xs) / total
@@ -14,9 +14,14 @@ def by_hand(xs, dys, count=None, own=False, mean_only=False, slope_only=False):
     result = []
     for x, dy in zip(xs, dys, strict=True):
         n = x.numel() if count == "own" else total
-        ranks = [(x, dy)] if own else list(zip(xs, dys, strict=True))
-        sum_dy = 0 if slope_only else sum(d.sum() for _, d in ranks)
-        sum_dy_xmu = 0 if mean_only else sum((d * (v - mean)).sum() for v, d in ranks)
+        ranks = list(zip(xs, dys, strict=True))
+        mine = [(x, dy)]
+        weights = [total / len(xs) / v.numel() if means else 1 for v in xs]  # means of the ranks' means
+        of_dy, of_xmu = mine if "dy" in own else ranks, mine if "xmu" in own else ranks
+        sum_dy = 0 if slope_only else sum(d.sum() * m for (_, d), m in zip(of_dy, weights, strict=False))
+        sum_dy_xmu = 0 if mean_only else sum(
+            (d * (v - mean)).sum() * m for (v, d), m in zip(of_xmu, weights, strict=False)
+        )
         result += flat((dy - sum_dy / n - (x - mean) * sum_dy_xmu / (n * variance)) / variance.sqrt())
     return result
 
@@ -34,7 +39,9 @@ def check(answer, torch):
         found = [number for each in found for number in flat(each)]
         if near(found, by_hand(xs, dys)):
             continue
-        named = {"own count": {"count": "own"}, "own sums": {"own": True}, "own both": {"own": True, "count": "own"},
+        named = {"own count": {"count": "own"}, "own sums": {"own": ("dy", "xmu")},
+                 "own both": {"own": ("dy", "xmu"), "count": "own"}, "own sum_dy": {"own": ("dy",)},
+                 "own sum_dy_xmu": {"own": ("xmu",)}, "means of means": {"means": True},
                  "no slope": {"mean_only": True}, "no mean": {"slope_only": True}}  # fmt: skip
         for name, slip in named.items():
             if near(found, by_hand(xs, dys, **slip)):
@@ -85,6 +92,15 @@ EXERCISE = Exercise(
         Mistake("own both", "Each rank is still treated by itself. Outputs on other ranks depend on its samples, too.",
                 edit("sum_dy / count", "dy.sum() / len(dy)", "xmu * sum_dy_xmu / (count", "xmu * (dy * xmu).sum() / "
                      "(len(dy)")),
+        Mistake("own sum_dy", "sum_dy is that of one rank. Every output on every rank depends on the mean.",
+                edit("sum_dy / count", "dy.sum() / count")),
+        Mistake("own sum_dy_xmu", "sum_dy_xmu is that of one rank. Every output on every rank depends on the variance.",
+                edit("xmu * sum_dy_xmu", "xmu * (dy * xmu).sum()")),
+        Mistake("means of means", "You average the means of the ranks. With unequal shares that is not the mean of all "
+                "samples: add up the sums, and divide once.",
+                edit("sum(dy.sum() for dy in dys)", "sum(dy.mean() for dy in dys) / len(dys) * count",
+                     "sum((dy * xmu).sum() for dy, xmu in zip(dys, xmus))",
+                     "sum((dy * xmu).mean() for dy, xmu in zip(dys, xmus)) / len(dys) * count")),
         Mistake("no slope", "The way through the variance is missing: the part with sum_dy_xmu.",
                 edit(" - xmu * sum_dy_xmu / (count * variance)", "")),
         Mistake("no mean", "The way through the mean is missing: the part with sum_dy.", edit(" - sum_dy / count", "")),

@@ -50,7 +50,10 @@ EXERCISE = Predict(
         Mistake("copies raise", "Nobody writes into the copies, so their versions stay.", ["error", 2, "error"]),
         Mistake("one gradient for both", "The gradient of b is 2, not 3: b is 1 after the step, not 0.",
                 ["error", 0, 6]),
-        Mistake("slope of b", "4 is the slope of b, which is x * a. Asked is the slope of a.", ["error", 4, 4]),
+        Mistake("slope of b", "4 is the slope of b, which is x * a. Asked is the slope of a.", ["error", 4, 4],
+                also=(["error", 4, 6],)),
+        Mistake("the input left out", "3 is b, and the gradient of a for the input 1. For the input 2 it is 2 * b, "
+                "with the b that backward finds.", ["error", 3, 6]),
     ),
     reveals=("The slope of `a` was computed with the new `b`", "the gradient of no network"),
 )  # fmt: skip

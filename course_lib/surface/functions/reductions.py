@@ -7,13 +7,9 @@ import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels
 from course_lib.engine.arguments import number_of, tensor_argument
-from course_lib.engine.build import on_arrays_function, on_tensors_function, rows
-from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import Node, init_node
-from course_lib.engine.ops import instrument
-from course_lib.engine.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
-from course_lib.engine.tensor import Tensor, meta_of
-from course_lib.engine.views import gradient_edge, requires_grad
+from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
+from course_lib.engine.views import requires_grad
 from course_lib.surface.functions.dimensions import (
     OMITTED,
     check_kept,
@@ -235,71 +231,13 @@ def cumprod(input, dim, *, dtype=None):
     return rows.cumprod(input, dimension(input, dim))
 
 
-class SpreadAndMean(Node):
-    """The history of var_mean and std_mean: two results of one input, with a gradient each."""
-
-    __slots__ = ("kept_self", "kept_result0", "kept_dim", "kept_correction", "kept_keepdim")
-    saved_names = ("correction", "dim", "keepdim", "self", "result0")
-    saved_tensor_names = ("self", "result0")
-    several_outputs, output_count, takes_root = True, 2, False
-
-    def apply(self, grads):
-        return (self.gradient(grads, on_arrays_function, self.kept_self.unpack(self).array),)
-
-    def apply_to_tensors(self, grads):
-        return (self.gradient(grads, on_tensors_function, self.kept_self.unpack(self)),)
-
-    def gradient(self, grads, function, x):
-        """The sum of what both results pass back; a result that nobody used passes nothing."""
-        dim, keepdim, parts = self.kept_dim, self.kept_keepdim, []
-        if grads[0] is not None:
-            result = self.kept_result0.unpack(self) if self.takes_root else x
-            result = (result if isinstance(x, Tensor) else getattr(result, "array", result),) * self.takes_root
-            slope = function("std_grad" if self.takes_root else "var_grad")
-            parts.append(slope(grads[0], x, *result, dim, self.kept_correction, keepdim))
-        if grads[1] is not None:
-            share = function("restore_dim")(grads[1], x.shape, dim, keepdim)
-            parts.append(function("mean_grad")(share, tuple(x.shape), kernels.numel(x.shape, dim)))
-        return parts[0] + parts[1] if len(parts) > 1 else parts[0]
-
-    def release(self):
-        self.kept_self = FREED
-        self.kept_result0 = self.kept_result0 and FREED
-
-
-VarMeanBackward0 = add_slot_properties(type("VarMeanBackward0", (SpreadAndMean,), {"__slots__": ()}))
-StdMeanBackward0 = add_slot_properties(
-    type("StdMeanBackward0", (SpreadAndMean,), {"__slots__": (), "takes_root": True})
-)
-
-
-def spread_and_mean(kind, spread, input, dim, unbiased, keepdim, correction):
-    """(variance or standard deviation, mean), with one node for both."""
-    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-    correction = (1 if correction is None else correction) if unbiased else 0
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(f"{spread.__name__}_mean only support floating point and complex dtypes")
-    source = input.detach()
-    results = spread(source, dim, True, keepdim, correction=correction), mean(source, dim, keepdim)
-    edge = gradient_edge(input) if state.recording > 0 else None
-    if edge is not None:
-        node = init_node(kind(), (edge,))
-        for number, part in enumerate(results):
-            part.node = node
-            meta_of(part).output_nr, part.meta.edge_to_output = number, True
-        node.kept_self = SavedVariable.of(input)
-        node.kept_result0 = SavedOutput.of(results[0]) if kind.takes_root else None
-        node.kept_dim, node.kept_correction, node.kept_keepdim = dims_of(input, dim), correction, keepdim
-        if state.recording == 2:
-            instrument(node, results[0])
-    return results
-
-
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(variance, mean) over dimensions."""
-    return spread_and_mean(VarMeanBackward0, var, input, dim, unbiased, keepdim, correction)
+    over = None if isinstance(dim, bool) else dim
+    return var(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)
 
 
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(standard deviation, mean) over dimensions."""
-    return spread_and_mean(StdMeanBackward0, std, input, dim, unbiased, keepdim, correction)
+    over = None if isinstance(dim, bool) else dim
+    return std(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)

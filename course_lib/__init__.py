@@ -39,7 +39,7 @@ __version__ = "0.9.0"
 
 _OPERATIONS = """
     neg reciprocal exp expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh sigmoid relu
-    abs erf sign floor ceil maximum minimum atan2 logaddexp nan_to_num triu tril masked_select
+    abs erf sign floor ceil maximum minimum atan2 logaddexp nan_to_num triu tril
 """.split()  # rows of the table
 _METHODS = """
     clone detach detach_ is_inference zero_ fill_ masked_fill clamp_ neg_ is_floating_point
@@ -55,7 +55,7 @@ _FUNCTIONS = """
     mm mv dot bmm matmul outer inner tensordot diag trace cross cdist einsum
     reshape flatten t transpose permute unsqueeze squeeze select unbind movedim swapaxes tile vstack hstack meshgrid
     unflatten narrow diagonal split chunk flip roll repeat_interleave
-    where index_select gather scatter scatter_add index_add take_along_dim
+    where index_select gather scatter scatter_add index_add take_along_dim masked_select
     normal bernoulli randint_like multinomial
 """.split()
 _CREATION = """

@@ -33,7 +33,7 @@ from course_lib.engine.saved import pack_slots
 
 state = grad_mode.state
 
-UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill")  # elements may share a place
+UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor")  # elements may share a place
 NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py

@@ -73,7 +73,6 @@ row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBa
     value="grad")
 row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
     node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
-    recorded={"value": "masked_select(grad, mask)"},
     self="zero_where(mask, grad)",
     value="where(mask, grad, 0.0)")
 
@@ -162,8 +161,6 @@ row("logaddexp(self: Tensor, other)", "np.logaddexp(self, other)",
               "other": "grad / add_number(exp(difference(self, other)), 1)"},
     self="grad / (1 + exp(difference(other, self)))",
     other="grad / (1 + exp(difference(self, other)))")
-row("logit(self, eps=None)", "kernels.logit(self, eps)", floating=True,
-    self="logit_backward(grad, self, eps)")
 
 # --- comparing two tensors -----------------------------------------------------------------------------------
 
@@ -339,61 +336,23 @@ row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(s
     recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
     self="grad",
     source="index_select(grad, dim, index) * alpha")
-row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
-    self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
-row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, mask, source)", elementwise=False,
-    broadcasts=("self",), in_place=True,
-    recorded={"source": "masked_scatter_backward(grad, mask, source_sym_sizes)"},
-    self="zero_where(mask, grad)",
-    source="filled_up(masked_select(grad, mask), source_sym_sizes)")
 row("scatter(self, dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)", elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)",
     src="gather(grad, dim, index)")
 row("scatter_value(self, dim, index: Tensor, value)", "kernels.put_at(self, dim, index, value)",
     node="ScatterBackward1", elementwise=False, in_place=True,
     self="scatter_value(grad, dim, index, 0.0)")
-row("index_fill(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)", elementwise=False,
-    in_place=True,
-    self="index_fill(grad, dim, index, 0.0)")
-row("index_fill_tensor(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)",
-    node="IndexFillBackward1", elementwise=False, in_place=True, broadcasts=("self", "value"),
-    self="index_fill(grad, dim, index, 0.0)",
-    value="sum_of(index_select(grad, dim, different(index)))")
-row("index_copy(self, dim, index: Tensor, source)", "kernels.slices_at(self, dim, index, source)", elementwise=False,
-    in_place=True, keeps=("source with source",),
-    recorded={"source": "expanded_like(index_select(grad, dim, index), source)"},
-    self="index_fill(grad, dim, index, 0.0)",
-    source="reshape(index_select(grad, dim, index), source_sym_sizes)")
-row("masked_scatter_backward(grad_output, mask: Tensor, sizes)",
-    "kernels.filled_up(kernels.masked_select(grad_output, mask), sizes)", node="MaskedScatterBackwardBackward0",
-    elementwise=False,
-    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
 row("unfold_backward(grad_in, sizes, dim, size, step)", "kernels.back_from_windows(grad_in, sizes, dim, size, step)",
     node="UnfoldBackwardBackward0", elementwise=False,
     recorded={"grad_in": "unfold(grad, dim, size, step)"},
     grad_in="windows_along(grad, dim, size, step)")
-row("diag_embed(self, offset, dim1, dim2)", "kernels.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
-    self="diagonal(grad, offset, dim1, dim2)")
 row("roll(self, shifts, dims)", "kernels.rolled(self, shifts, dims)", elementwise=False,
     self="roll_back(grad, shifts, dims)")
-row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
-    node="DiagonalBackward0_copy", elementwise=False,
-    self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
-row("trace(self)", "np.trace(self)", elementwise=False,
-    recorded={"self": "filled_diagonal(grad, self_sym_sizes)"},
-    self="place_diagonal(expand(grad, shorter_side(self_sym_sizes)), self_sym_sizes, 0, 0, 1)")
 
 # --- only in place -------------------------------------------------------------------------------------------
 
 row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
     self="zeros_like(grad)")
-row("lt_number(self, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward0", elementwise=False,
-    in_place="only",
-    self="zeros_like(grad)")
-row("lt_tensor(self, other, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward1", elementwise=False,
-    broadcasts=("self", "other"), in_place="only",
-    self="zeros_like(grad)",
-    other="zeros_like(grad)")
 
 # --- only in place: random numbers ---------------------------------------------------------------------------
 

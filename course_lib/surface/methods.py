@@ -59,7 +59,7 @@ class Attached:
 
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
-    maximum minimum hypot triu tril masked_select
+    maximum minimum hypot triu tril
     neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_
 """.split()
 ROW_OPERATORS = {
@@ -76,7 +76,7 @@ FUNCTION_METHODS = """
     mm mv dot bmm addmm matmul outer inner trace
     view reshape flatten t transpose permute unsqueeze squeeze expand select unbind as_strided unfold sum_to_size
     unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
-    index_select gather masked_fill masked_fill_ scatter scatter_ scatter_add scatter_add_ index_add index_add_
+    index_select gather masked_select masked_fill masked_fill_ scatter scatter_ scatter_add scatter_add_ index_add index_add_
     index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
     uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()

@@ -75,9 +75,7 @@ def _put_along(grad, sizes, dim, indices, keepdim):
     if not keepdim:
         grad, indices = composites.unsqueeze(grad, dim), composites.unsqueeze(indices, dim)
     result = rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
-    if result.node is not None:
-        composites.rename_node(result.node, "ScatterBackward0")  # no place occurs twice
-    return result
+    return composites.named(result, "ScatterBackward0")  # no place occurs twice
 
 
 def _restore_dim(x, sizes, dim, keepdim):
@@ -178,12 +176,6 @@ def _number_over(number, x):
     return _number_first(rows.div_, number, x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array))
 
 
-def _named_like(node, result):
-    if result.node is not None:
-        composites.rename_node(result.node, node.name())
-    return result
-
-
 def _sum_repeats(grad, sizes, repeats):
     for _ in range(len(repeats) - len(sizes)):
         grad = rows.sum_dim(grad, (0,), False)
@@ -196,19 +188,6 @@ def _sum_repeats(grad, sizes, repeats):
     if 0 in repeats:
         return _zeros_of(grad, sizes)
     return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(summed), False) if summed else grad
-
-
-def _named_after(node, result):
-    """One row serves several of PyTorch's: the node of its gradient is named after that of the operation."""
-    if result.node is not None:
-        composites.rename_node(result.node, node.name().rstrip("0123456789") + "Backward0")
-    return result
-
-
-def _named_before(node, result):
-    if result.node is not None:
-        composites.rename_node(result.node, node.name().replace("Backward", "", 1))
-    return result
 
 
 def _written(x, times=1):
@@ -256,12 +235,6 @@ def _solve_vector_grads(grad, A, result, A_edge, B_edge):
     )
 
 
-def _filled_diagonal(grad, sizes):
-    line = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
-    places = np.arange(0, math.prod(sizes), sizes[1] + 1)[: min(sizes)]
-    return composites.reshape(rows.index_fill_tensor(line, 0, _written(new_tensor(places)), grad), sizes)
-
-
 ON_TENSORS.update(
     reshape=lambda x, sizes: composites.reshape(x, tuple(sizes)),
     where=lambda condition, a, b: composites.where(condition, a, b),
@@ -295,29 +268,21 @@ ON_TENSORS.update(
     shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
     error_function=lambda x: rows.erf(x),
     one_less=lambda x: x - 1 if x.array.dtype.kind == "b" else rows.sub_number(x, 1),
-    logit_of=lambda x: rows.logit(x, None),
     raised=lambda base, exponent: composites.pow(base, exponent),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
     share_of_largest=_share_of_largest,
     expanded_like=lambda x, other: rows.expand(x, other.array.shape) if other.array.ndim else composites.reshape(x, ()),
     sum_repeats=_sum_repeats,
-    named_after=_named_after,
-    named_before=_named_before,
-    named_like=_named_like,
     zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
     raise_=lambda x, exponent: rows.pow_number_(x, exponent),
     within=_within,
     written=_written,
     typed=lambda grad, x: grad.to(x.dtype),
     number_over=_number_over,
-    filled_up=lambda x, sizes: composites.reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
     difference=lambda a, b: a - b,
-    different=lambda index: new_tensor(np.unique(index.array)),
-    sum_of=lambda x: rows.sum_all(x),
     inverse=lambda x: rows.inv(x)[0],
     finite=lambda x: new_tensor(np.isfinite(x.array)),
     rolled=lambda x, shifts, dims: rows.roll(x, shifts, dims),
-    filled_diagonal=_filled_diagonal,
     swap_last=_swap_last,
     inverse_grad=_inverse_grad,
     solve_grads=_solve_grads,

@@ -53,7 +53,7 @@ THREE = """
     torch.clamp(x, max=0.5) | x.clip(-1, 1) | x.clamp_min(0) | x.clamp_max(1) | x.clamp_min(y) | x.clamp_max(r)
     torch.maximum(x, y) | torch.maximum(x, r) | torch.where(mask, x, 0.0) | torch.where(mask, 1.0, x)
     torch.where(mask1, x, y) | x.masked_fill(mask, 0.5) | x.masked_fill(mask1, 0.5) | r.masked_fill(mask, 0.5)
-    x.masked_fill(mask, s) | x.sum() | x.sum(0) | x.sum(1, keepdim=True) | x.sum((0, 1)) | x.sum(-1)
+    x.sum() | x.sum(0) | x.sum(1, keepdim=True) | x.sum((0, 1)) | x.sum(-1)
     x.sum(0, keepdim=True) | s.sum() | k.sum((0, 2)) | k.sum((0, 2), keepdim=True) | x.mean() | x.mean(0)
     x.mean(1, keepdim=True) | x.mean((0, 1)) | k.mean((0, 2)) | x.var(unbiased=False) | x.var((0, 1))
     k.var((0, 2)) | x.var(1, correction=0) | x.std() | x.std(0) | x.std(1, keepdim=True) | x.std(unbiased=False)
@@ -68,9 +68,9 @@ THREE = """
     torch.linalg.vector_norm(x, float("inf"), 0) | torch.linalg.vector_norm(x, float("inf"), 0, keepdim=True)
     torch.linalg.matrix_norm(x) | torch.linalg.matrix_norm(x, 1) | torch.linalg.matrix_norm(x, float("inf"))
     F.normalize(x) | F.normalize(x, p=1, dim=0) | F.cosine_similarity(x, y) | F.cosine_similarity(x, y, dim=0)
-    x.prod() | x.prod(0) | x.prod(1, keepdim=True) | x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1)) | x.max()
-    x.max(0) | x.max(1, keepdim=True) | x.min() | x.min(0) | x.min(1, keepdim=True) | x.amax(0) | x.amax((0, 1))
-    x.amax(1, keepdim=True) | x.amin(0) | x.median() | x.median(1) | x.median(1, keepdim=True)
+    x.prod() | x.prod(0) | x.prod(1, keepdim=True) | x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1))
+    x.max(0) | x.max(1, keepdim=True) | x.min(0) | x.min(1, keepdim=True) | x.amax(0) | x.amax((0, 1))
+    x.amax(1, keepdim=True) | x.amin(0) | x.median(1) | x.median(1, keepdim=True)
     torch.kthvalue(x, 2, 1) | x.sort() | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1)
     x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
     k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
@@ -120,7 +120,7 @@ THREE = """
     c + r | c / r | x * one + one | x.mean() * x.std() | (x - x.mean(0)) / x.std(0)
     (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
     ((x @ w32 + b2).tanh() @ sq).sum() | F.relu(x @ w32 + b2).sum(1).pow(2).mean() | torch.logsumexp(x, 0)
-    x.sum(0).norm() | x.sum(1).max() | k.sum(1).softmax(1) | k.max(2)[0] | k.amax((0, 2))
+    x.sum(0).norm() | k.sum(1).softmax(1) | k.max(2)[0] | k.amax((0, 2))
     k.amax((0, 2), keepdim=True) | k.prod(1) | k.norm(dim=(1, 2), keepdim=True) | k.norm(p=1, dim=(1, 2))
     k.norm(p=float("inf"), dim=(0, 2)) | k.std((0, 1), keepdim=True) | k.var(dim=1, correction=2)
     k.logsumexp((0, 2), keepdim=True) | k.cumsum(2) | k.flip((0, 2)) | k.transpose(0, 2).reshape(2, 6)
@@ -162,6 +162,7 @@ VALUES_ONLY = """
     torch.var_mean(x) | torch.var_mean(x, 0) | torch.var_mean(x, 1, keepdim=True) | torch.var_mean(k, (0, 2))
     torch.std_mean(x) | torch.std_mean(x, 0) | torch.std_mean(x, 1, keepdim=True) | torch.std_mean(k, (0, 2))
     torch.var_mean(x, 1)[0] | torch.var_mean(x, 1)[1] | torch.std_mean(x, 1)[0] | torch.std_mean(x, 1)[1]
+    x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max()
 """
 
 

@@ -555,22 +555,6 @@ def rows_of_a_sum_with_an_out_argument(T):
 
 
 @program
-def comparisons_in_place(T):
-    """Each has a node of its own, with an edge for a tensor that it compares with; the gradients are zeros."""
-    found = []
-    for name in ("lt_",):
-        for other in (1, T.ones(3), leaf(T, [1.0, 2.0, 3.0]), leaf(T, 2.0), leaf(T, [1.0, 1.0, 1.0], "float64")):
-            for wanted in (True, False):
-                x = T.tensor([1.0, 2.0, 3.0], requires_grad=wanted)
-                y = getattr(x * 1, name)(other)
-                found.append([y, y._version, graph(y.grad_fn)])
-                if y.requires_grad:
-                    y.sum().backward()
-                    found.append([x.grad, getattr(other, "grad", None)])
-    return found
-
-
-@program
 def floor_divide_has_no_derivative(T):
     """The quotient rounded down requires grad, and backward says that it has none."""
     x = leaf(T, [3.0, -5.0])

@@ -355,16 +355,3 @@ def inverse_or_zero(x):
 def finite(x):
     """1 where x is neither infinite nor NaN, else 0."""
     return x - x == 0
-
-
-def logit(x, eps):
-    """log(x / (1 - x)), with x kept eps away from 0 and 1."""
-    x = x if eps is None else np.where(x < eps, x.dtype.type(eps), np.minimum(x, 1 - eps))  # eps may be above 1/2
-    return np.log(x / (1 - x))
-
-
-def logit_backward(grad, x, eps):
-    """The gradient of logit: none where x was cut off, NaN where it is no probability."""
-    if eps is None:
-        return where((x >= 0) & (x <= 1), grad / (x * one_minus(x)), math.nan)
-    return where((x >= eps) & (x <= 1 - eps), grad / (x * one_minus(x)), 0.0)

@@ -405,8 +405,3 @@ def in_order(x, number, dim, keepdim):
     place = np.take(order, [number], axis=dim)
     values = np.take_along_axis(x, place, dim)
     return (values, place) if keepdim else (np.squeeze(values, dim), np.squeeze(place, dim))
-
-
-def sum_of(x):
-    """The sum of all elements."""
-    return total(x)

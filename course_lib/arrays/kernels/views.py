@@ -304,17 +304,3 @@ def rolled(x, shifts, dims):
 def roll_back(grad, shifts, dims):
     """The gradients moved back."""
     return rolled(grad, tuple([-shift for shift in shifts]), dims)
-
-
-def on_diagonal(x, offset, dim1, dim2):
-    """Zeros with one dimension more, and the last dimension of x on a diagonal of two of them."""
-    n = x.shape[-1] + abs(offset)
-    sizes = list(x.shape[:-1])
-    for dim in sorted((dim1, dim2)):
-        sizes.insert(dim, n)
-    return place_diagonal(x, tuple(sizes), offset, dim1, dim2)
-
-
-def shorter_side(sizes):
-    """The shape of a matrix's diagonal."""
-    return (min(sizes),)

@@ -124,6 +124,7 @@ def bitwise(name, function):
 bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
 bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
 bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
+lt_ = _over(lt)
 bitwise_and_, bitwise_or_ = _bits_over(bitwise_and), _bits_over(bitwise_or)
 bitwise_xor_ = _bits_over(bitwise_xor)
 bitwise_left_shift_ = _bits_over(bitwise_left_shift)
@@ -164,12 +165,6 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True when all elements agree within atol + rtol * |other|."""
     check_close(input, other, rtol=rtol, atol=atol)
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
-
-
-def lt_(input, other):
-    """lt, written into the tensor's own memory. Its gradients are zeros, for both operands."""
-    values = lt(input, other).array
-    return rows.lt_tensor_(input, other, values) if isinstance(other, Tensor) else rows.lt_number_(input, values)
 
 
 def isin(elements, test_elements):

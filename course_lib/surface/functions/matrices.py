@@ -16,7 +16,7 @@ from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface.functions import reductions, shapes
 from course_lib.surface.functions.arithmetic import result_type
-from course_lib.surface.functions.results import rename_node
+from course_lib.surface.functions.results import named
 from course_lib.surface.functions.shapes import expand, mT, reshape
 from course_lib.surface.indexing import dimension
 
@@ -247,15 +247,16 @@ def diag(input, diagonal=0):
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
     if input.array.ndim == 2:
-        return rows.diagonal_copy(input, diagonal, 0, 1)
-    return rows.diag_embed(input, diagonal, 0, 1)
+        return shapes.diagonal(input, diagonal).clone()
+    n = len(input) + abs(diagonal)
+    return named(rows.diagonal_backward(input, (n, n), diagonal, 0, 1), "DiagEmbedBackward0")
 
 
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
-    return rows.trace(input)
+    return reductions.sum(shapes.diagonal(input))
 
 
 def check_square(A, name):
@@ -314,10 +315,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
         )
     kernels.floats(x1.array, "cdist")
-    distances = reductions.norm(shapes.unsqueeze(x1, -2) - shapes.unsqueeze(x2, -3), p, -1)
-    if distances.node is not None:
-        rename_node(distances.node, "CdistBackward0")
-    return distances
+    return named(reductions.norm(shapes.unsqueeze(x1, -2) - shapes.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 
 def einsum(equation, *operands):

@@ -13,7 +13,7 @@ from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.surface import creation, indexing
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import without_gradient
+from course_lib.surface.functions.results import named, without_gradient
 from course_lib.surface.indexing import before_writing, dimension
 
 
@@ -72,15 +72,29 @@ def scatter_(input, dim, index, src):
 
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
-    before_writing(input, index)
-    row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_
-    return row(input, dimension(input, dim), index, value)
+    indexing.setitem(input, slices_at(input, dim, index), value)
+    return input
 
 
 def index_copy_(input, dim, index, source):
     """Replace the slices that index names along a dimension by those of source."""
-    before_writing(input, index, source)
-    return rows.index_copy_(input, dimension(input, dim), index, source)
+    kernels.check_slices(input.array, dimension(input, dim), index.array, source.array)
+    indexing.setitem(input, slices_at(input, dim, index), source)
+    return input
+
+
+def slices_at(input, dim, index):
+    """The index that names slices along a dimension: input[:, :, index] for the third."""
+    return (slice(None),) * dimension(input, dim) + (index,)
+
+
+def masked_select(input, mask):
+    """The elements where the mask is True, in one dimension; the two are broadcast against each other."""
+    if mask.array.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    kernels.sizes_of_both(input.array, mask.array)
+    shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
+    return named(shapes.expand(input, shape)[shapes.expand(mask, shape)], "MaskedSelectBackward0")
 
 
 def take_along_dim(input, indices, dim=None):

@@ -18,10 +18,12 @@ from course_lib.engine.views import requires_grad
 _renamed = {}
 
 
-def rename_node(node, name):
-    """Give a node the name PyTorch has for another form of its operation."""
-    cls = type(node)
-    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+def named(result, name):
+    """The result; its node has the name that PyTorch has for this form of the operation."""
+    if result.node is not None:
+        cls = type(result.node)
+        result.node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+    return result
 
 
 def without_gradient(array):

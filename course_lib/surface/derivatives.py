@@ -34,11 +34,12 @@ row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(oth
     other="by_factor(-grad, alpha)")
 row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
+row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0", elementwise=False,
+    in_place=True, of_tensor="remainder_tensor",
+    self="grad")
+row("remainder_tensor(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
-row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
-    self="grad")
 row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
     self="no_derivative('aten::floor_divide')",
     other="no_derivative('aten::floor_divide')")
@@ -47,6 +48,7 @@ row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, o
     self="zeros_like(grad)",
     other="zeros_like(grad)")
 row("lerp(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+    of_tensor="lerp_tensor",
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
 row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
@@ -102,27 +104,14 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
+row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)", of_tensor="clamp_min_tensor",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
+row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)", of_tensor="clamp_max_tensor",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
     min="where(self < min, grad, 0.0)")
 row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
-    self="where(self <= max, grad, 0.0)",
-    max="where(self > max, grad, 0.0)")
-row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
-    recorded={"self": "where(written((self >= min) & (self <= max)), grad, 0.0)",
-              "min": "where(written((min < max) & (self < min)), grad, 0.0)",
-              "max": "where(written((self > max) | (max < min)), grad, 0.0)"},
-    self="where((self >= min) & (self <= max), grad, 0.0)",
-    min="where((min < max) & (self < min), grad, 0.0)",
-    max="where((self > max) | (max < min), grad, 0.0)")
-row("clamp_lower(self, min)", "np.maximum(min, self)", node="ClampBackward0",
-    self="where(self >= min, grad, 0.0)",
-    min="where(self < min, grad, 0.0)")
-row("clamp_upper(self, max)", "np.minimum(max, self)", node="ClampBackward0",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
 row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
@@ -143,8 +132,6 @@ row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, 
     self="grad * finite(self)")
 row("round_decimals(self, decimals)", "kernels.rounded_to(self, decimals)", node="RoundBackward1",
     self="zeros_like(grad)")
-row("fmod_number(self, other)", "kernels.fmod(self, other)", node="FmodBackward0",
-    self="grad")
 row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
     self="grad",
     other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
@@ -168,7 +155,7 @@ row("minimum(self: Tensor, other)", "np.minimum(other, self)", in_place=False,
     self="share_of_larger(grad, other, self)",
     other="share_of_larger(grad, self, other)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
-    broadcasts=("self",), in_place=True,
+    broadcasts=("self",), in_place=True, of_tensor="masked_fill_tensor",
     self="zero_where(mask, grad)")
 
 # --- reductions ----------------------------------------------------------------------------------------------
@@ -178,7 +165,7 @@ row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", no
     self="mean_grad(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes, numel(self_sym_sizes, dim))")
 row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
+row("cumsum(self, dim: dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
 row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
     self="softmax_backward(grad, result, dim)")
@@ -227,7 +214,7 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
-row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
+row("cumprod(self, dim: dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
     keeps=("result",),
     self="cumprod_grad(grad, self, result, dim)")
 row("median_all(self)", "kernels.median(self)", node="MedianBackward0", elementwise=False,
@@ -272,7 +259,7 @@ row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elem
 
 # --- views: the result looks at the same memory --------------------------------------------------------------
 
-row("transpose(self, dim0, dim1)", "kernels.swap(self, dim0, dim1)", view=True,
+row("transpose(self, dim0: dim, dim1: dim)", "kernels.swap(self, dim0, dim1)", view=True,
     self="transpose(grad, dim0, dim1)")
 row("permute(self, dims)", "self.transpose(dims)", view=True,
     self="permute(grad, inverse_order(dims))")
@@ -312,7 +299,7 @@ row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, br
     self="grad")
 row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
     self="flip(grad, dims)")
-row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
+row("index_select(self, dim: dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 row("clone_contiguous(self)", "np.array(self, order='C')", node="CloneBackward0", elementwise=False,
     self="grad")
@@ -327,21 +314,22 @@ row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", eleme
     self="triu(grad, diagonal)")
 row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
     self="tril(grad, diagonal)")
-row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
+row("scatter_add(self, dim: dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,
     self="grad",
     src="gather(grad, dim, index)")
-row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
+row("index_add(self, dim: dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
     recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
     self="grad",
     source="index_select(grad, dim, index) * alpha")
-row("scatter(self, dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)", elementwise=False, in_place=True,
-    self="scatter_value(grad, dim, index, 0.0)",
+row("scatter_tensor(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
+    node="ScatterBackward0", elementwise=False, in_place=True,
+    self="scatter(grad, dim, index, 0.0)",
     src="gather(grad, dim, index)")
-row("scatter_value(self, dim, index: Tensor, value)", "kernels.put_at(self, dim, index, value)",
-    node="ScatterBackward1", elementwise=False, in_place=True,
-    self="scatter_value(grad, dim, index, 0.0)")
+row("scatter(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
+    node="ScatterBackward1", elementwise=False, in_place=True, of_tensor="scatter_tensor",
+    self="scatter(grad, dim, index, 0.0)")
 row("unfold_backward(grad_in, sizes, dim, size, step)", "kernels.back_from_windows(grad_in, sizes, dim, size, step)",
     node="UnfoldBackwardBackward0", elementwise=False,
     recorded={"grad_in": "unfold(grad, dim, size, step)"},
@@ -389,8 +377,8 @@ row("select_where(condition: Tensor, self, other)", "np.where(condition, self, o
 row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
     node="MaxBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("unsqueeze(self, dim)", "kernels.add_dim(self, dim)", view=True,
+row("unsqueeze(self, dim: new dim)", "kernels.add_dim(self, dim)", view=True,
     self="squeeze_dim(grad, dim)")
 row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
-    in_place="only",
+    in_place="only", of_tensor="fill_tensor",
     self="zeros_like(grad)")

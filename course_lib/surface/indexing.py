@@ -16,7 +16,6 @@ from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.engine.tensor import Tensor, counter_of, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
-from course_lib.surface.parsing import whole_number
 
 state = grad_mode.state
 LIST_AS_TUPLE = (
@@ -24,20 +23,6 @@ LIST_AS_TUPLE = (
     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
     "which will result either in an error or a different result"
 )
-
-
-def dimension(tensor, dim, extra=0):
-    """A dimension counted from the front; IndexError when the tensor does not have it."""
-    if type(dim) is int and 0 <= dim < tensor.array.ndim:
-        return dim
-    n = max(tensor.array.ndim + extra, 1)
-    if type(dim) is not int:
-        given, dim = dim, whole_number(dim)
-        if dim is None:
-            raise TypeError(f"dim must be int, not {type_name(given)}")
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim % n
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -255,13 +240,6 @@ def check_apart(tensor, *others):
     memory = memory_of(tensor)
     if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
         raise RuntimeError(OVERLAPS_OPERAND)
-
-
-def before_writing(tensor, *operands):
-    """What an operation asks that writes to places named by an index: may it be written to, and is it read there?"""
-    tensors = [t for t in (tensor, *operands) if isinstance(t, Tensor)]
-    check_in_place(tensor, state.recording > 0 and any(requires_grad(t) for t in tensors))
-    check_apart(tensor, *operands)
 
 
 def setitem(tensor, index, value):

@@ -12,7 +12,7 @@ from course_lib.arrays import dtypes, errors, kernels, messages
 from course_lib.arrays.memory import packed_strides
 from course_lib.arrays.messages import type_name, warn_once
 from course_lib.engine import grad_mode, views
-from course_lib.engine.arguments import number, number_of, tensor_argument
+from course_lib.engine.arguments import dimension, number, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
 from course_lib.engine.tensor import Tensor, memory_of, strides_of
@@ -59,30 +59,31 @@ class Attached:
 
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
-    maximum minimum hypot triu tril
-    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_
+    maximum minimum hypot triu tril clamp_min clamp_max remainder floor_divide
+    transpose unsqueeze index_select gather masked_fill scatter scatter_add index_add
+    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_ fill_
+    lerp_ clamp_min_ masked_fill_ scatter_ scatter_add_ index_add_
 """.split()
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-    "__neg__": "neg", "__abs__": "abs",
+    "__neg__": "neg", "__abs__": "abs", "__mod__": "remainder", "__imod__": "remainder_",
+    "__floordiv__": "floor_divide", "__ifloordiv__": "floor_divide_", "swapaxes": "transpose",
 }  # fmt: skip
 FUNCTION_METHODS = """
-    add sub mul div pow square clamp clip clamp_min clamp_max floor_divide remainder round add_ sub_ mul_ div_ pow_
-    lerp_ clamp_ clamp_min_ round_
+    add sub mul div pow square clamp clip round add_ sub_ mul_ div_ pow_ clamp_ round_
     eq ne lt le gt ge lt_ logical_not isnan isinf isfinite equal isclose allclose is_nonzero
     sum mean max min argmax argmin all any softmax log_softmax prod var std norm amax amin logsumexp cumsum cumprod
     sort argsort topk median nonzero unique
     mm mv dot bmm addmm matmul outer inner trace
-    view reshape flatten t transpose permute unsqueeze squeeze expand select unbind as_strided unfold sum_to_size
+    view reshape flatten t permute squeeze expand select unbind as_strided unfold sum_to_size
     unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
-    index_select gather masked_select masked_fill masked_fill_ scatter scatter_ scatter_add scatter_add_ index_add index_add_
-    index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
+    masked_select index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
     uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()
 NEW = ["new", "new_full", "new_empty"]  # of creation.py
 OPERATORS = {
-    "__pow__": "pow", "__ipow__": "pow_", "__matmul__": "matmul", "__mod__": "remainder", "__imod__": "remainder_",
+    "__pow__": "pow", "__ipow__": "pow_", "__matmul__": "matmul",
     "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
     "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rand__": "bitwise_and",
     "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
@@ -93,7 +94,7 @@ OPERATORS = {
 for _home, _names in ((rows, ROW_METHODS), (functions, FUNCTION_METHODS), (creation, NEW)):
     for _name in _names:
         setattr(Tensor, _name, Attached(_name, _home, _name))
-for _home, _pairs in ((rows, ROW_OPERATORS), (functions, OPERATORS | {"swapaxes": "transpose"})):
+for _home, _pairs in ((rows, ROW_OPERATORS), (functions, OPERATORS)):
     for _name, _function in _pairs.items():
         setattr(Tensor, _name, Attached(_name, _home, _function))
 Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
@@ -128,23 +129,13 @@ def __rmatmul__(self, other):
 
 
 @method()
-def __floordiv__(self, other):
-    return rows.floor_divide(self, other)
-
-
-@method()
-def __ifloordiv__(self, other):
-    return rows.floor_divide_(self, other)
-
-
-@method()
 def __rfloordiv__(self, other):
     return rows.floor_divide(number(other, self), self)
 
 
 @method()
 def __rmod__(self, other):
-    return functions.remainder(number(other, self.detach()), self.detach())  # PyTorch has no derivative here
+    return rows.remainder(number(other, self.detach()), self.detach())  # PyTorch has no derivative here
 
 
 @method()
@@ -257,14 +248,14 @@ Tensor.device = property(lambda self: device("cpu"))
 @method()
 def size(self, dim=None):
     """The shape, or the length of one dimension."""
-    return self.shape if dim is None else self.array.shape[indexing.dimension(self, dim)]
+    return self.shape if dim is None else self.array.shape[dimension(self, dim)]
 
 
 @method()
 def stride(self, dim=None):
     """How many elements to step over to get to the next one, for each dimension."""
     strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
-    return strides if dim is None else strides[indexing.dimension(self, dim)]
+    return strides if dim is None else strides[dimension(self, dim)]
 
 
 @method()
@@ -501,16 +492,6 @@ def copy_(self, src, non_blocking=False):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
         src = creation.tensor(src)
     return rows.copy_(self, src)
-
-
-@method()
-def fill_(self, value):
-    """Overwrite every element with one number (or a tensor without dimensions)."""
-    if isinstance(value, Tensor):
-        return rows.fill_tensor_(self, value)
-    if not isinstance(value, int | float | np.generic):
-        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
-    return rows.fill_(self, value)
 
 
 # --- attributes ------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ Read when a pass with create_graph=True first needs one. Functions written with 
 `twin_of` in build.py.
 """
 
-import math
 
 import numpy as np
 

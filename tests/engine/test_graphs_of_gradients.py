@@ -132,7 +132,7 @@ THREE = """
     x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(3) | x.repeat_interleave(torch.tensor([1, 2]), 0) | x.tile(2, 2)
     x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
     x / cells.add(1) | x ** cells | torch.pow(p, cells) | 2.5 ** x | torch.pow(2, x) | x.clamp(-1)
-    x.clamp(s.detach(), p) | x.clamp_min(s) | torch.maximum(x, s) | torch.minimum(x, x) | torch.max(x, 1, True)
+    x.clamp_min(s) | torch.maximum(x, s) | torch.minimum(x, x) | torch.max(x, 1, True)
     x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.topk(2, 1, False)[0] | x.std(1, unbiased=False)
     x.std(dim=None, keepdim=True) | x.std(1, correction=2) | x.norm(4) | F.normalize(x, p=3)
     F.normalize(x, p=float("inf"), dim=0) | F.cosine_similarity(k, k2.transpose(1, 2), dim=2)
@@ -162,7 +162,7 @@ VALUES_ONLY = """
     torch.var_mean(x) | torch.var_mean(x, 0) | torch.var_mean(x, 1, keepdim=True) | torch.var_mean(k, (0, 2))
     torch.std_mean(x) | torch.std_mean(x, 0) | torch.std_mean(x, 1, keepdim=True) | torch.std_mean(k, (0, 2))
     torch.var_mean(x, 1)[0] | torch.var_mean(x, 1)[1] | torch.std_mean(x, 1)[0] | torch.std_mean(x, 1)[1]
-    x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max()
+    x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max() | x.clamp(s.detach(), p)
 """
 
 

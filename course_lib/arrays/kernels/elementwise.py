@@ -259,11 +259,6 @@ def number_power(base, exponent):
     return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
 
 
-def between(x, low, high):
-    """x limited on both sides by arrays."""
-    return np.minimum(high, np.maximum(low, x))  # of equal ones x, with its sign of zero
-
-
 def limited(function, x, limit):
     """x limited on one side, in the type that x and the number have together."""
     x = x.astype(np.float32) if x.dtype.kind != "f" and isinstance(limit, float) else x
@@ -292,7 +287,8 @@ def rounded_quotient(a, b, rounding_mode):
 
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "f":
+    if a.dtype.kind == "f" or isinstance(b, float):
+        a = a.astype(F32) if a.dtype.kind != "f" else a
         rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
         return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
     if not np.all(b):

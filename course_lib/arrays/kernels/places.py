@@ -3,13 +3,11 @@
 PyTorch: aten/src/ATen/native (TensorAdvancedIndexing.cpp, ScatterGatherChecks.h, IndexingUtils.h).
 """
 
-import math
 
 import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.checks import sizes_differ, whole
-from course_lib.arrays.kernels.layouts import copy
 
 
 def masked_fill(x, mask, value):
@@ -27,12 +25,6 @@ def masked_fill(x, mask, value):
     except ValueError:
         raise sizes_differ(mask.shape, x.shape) from None
     return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
-
-
-def mask_of_shared(x, mask):
-    """The mask for elements of x that share a place: True for all of them if it is for one."""
-    mask, shared = np.broadcast_to(mask, x.shape), tuple(d for d, step in enumerate(x.strides) if step == 0)
-    return np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
 
 
 def as_line(x):
@@ -160,7 +152,3 @@ def put_at(x, dim, index, values):
     places, part = scattered(dim, as_line(index), as_line(src))
     as_line(result)[places] = part
     return result
-
-
-def scatter_value(x, dim, index, value):
-    return put_at(x, dim, index, value)

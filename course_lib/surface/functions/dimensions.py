@@ -5,8 +5,8 @@ PyTorch: c10/core/WrapDimMinimal.h, aten/src/ATen/native/ReduceOpsUtils.h.
 
 
 from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import dimension
 from course_lib.surface import creation
-from course_lib.surface.indexing import dimension
 
 
 def dims_of(tensor, dim):

@@ -63,8 +63,8 @@ def twin(tensor):
     return other
 
 
-t_, transpose_ = _in_place_shape("t_", t_in_place), _in_place_shape("transpose_", shapes.transpose)
-unsqueeze_ = _in_place_shape("unsqueeze_", shapes.unsqueeze)
+t_, transpose_ = _in_place_shape("t_", t_in_place), _in_place_shape("transpose_", rows.transpose)
+unsqueeze_ = _in_place_shape("unsqueeze_", rows.unsqueeze)
 squeeze_ = _in_place_shape("squeeze_", shapes.squeeze)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from course_lib.arrays import kernels
 from course_lib.arrays.messages import type_name
-from course_lib.engine.arguments import broadcast_error, tensor_argument
+from course_lib.engine.arguments import broadcast_error, dimension, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.views import requires_grad
@@ -18,7 +18,6 @@ from course_lib.surface.functions import reductions, shapes
 from course_lib.surface.functions.arithmetic import result_type
 from course_lib.surface.functions.results import named
 from course_lib.surface.functions.shapes import expand, mT, reshape
-from course_lib.surface.indexing import dimension
 
 
 def mm(input, mat2):
@@ -315,7 +314,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
         )
     kernels.floats(x1.array, "cdist")
-    return named(reductions.norm(shapes.unsqueeze(x1, -2) - shapes.unsqueeze(x2, -3), p, -1), "CdistBackward0")
+    return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 
 def einsum(equation, *operands):

@@ -5,6 +5,7 @@ PyTorch: aten/src/ATen/native (Sorting.cpp, Unique.cpp).
 
 import numpy as np
 
+from course_lib.engine.arguments import dimension
 from course_lib.engine.build import rows
 from course_lib.surface.functions import shapes
 from course_lib.surface.functions.dimensions import check_kept
@@ -12,7 +13,6 @@ from course_lib.surface.functions.results import (
     pair,
     without_gradient,
 )
-from course_lib.surface.indexing import dimension
 
 
 def sort(input, dim=-1, descending=False, *, stable=None):

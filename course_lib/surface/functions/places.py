@@ -8,25 +8,12 @@ import builtins
 import numpy as np
 
 from course_lib.arrays import kernels
-from course_lib.engine.arguments import number_of
+from course_lib.engine.arguments import dimension, number_of
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.surface import creation, indexing
 from course_lib.surface.functions import shapes
 from course_lib.surface.functions.results import named, without_gradient
-from course_lib.surface.indexing import before_writing, dimension
-
-
-def masked_fill(input, mask, value):
-    """input with `value`, a number or a tensor without dimensions, wherever the mask is True."""
-    return (rows.masked_fill_tensor if isinstance(value, Tensor) else rows.masked_fill)(input, mask, value)
-
-
-def masked_fill_(input, mask, value):
-    """Write `value` wherever the mask is True."""
-    if 0 in input.array.strides and mask.array.dtype.kind == "b" and kernels.can_be_summed(input.shape, mask.shape):
-        mask = new_tensor(kernels.mask_of_shared(input.array, mask.array))
-    return (rows.masked_fill_tensor_ if isinstance(value, Tensor) else rows.masked_fill_)(input, mask, value)
 
 
 def where(condition, input=None, other=None):
@@ -40,34 +27,6 @@ def where(condition, input=None, other=None):
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = creation.tensor(number_of(input))
     return rows.select_where(condition, input, other)
-
-
-def gather(input, dim, index):
-    """Elements picked along a dimension, one for each element of index."""
-    return rows.gather(input, dimension(input, dim), index)
-
-
-def index_add(input, dim, index, source, *, alpha=1):
-    """A copy of input with the slices of alpha * source added at the places index names."""
-    return rows.index_add(input, dimension(input, dim), index, source, alpha)
-
-
-def scatter_add(input, dim, index, src):
-    """A copy of input with src added at the places index names along a dimension."""
-    return rows.scatter_add(input, dimension(input, dim), index, src)
-
-
-def scatter(input, dim, index, src):
-    """A copy of input with src, a tensor or a number, written at the places index names along a dimension."""
-    row = rows.scatter if isinstance(src, Tensor) else rows.scatter_value
-    return row(input, dimension(input, dim), index, src)
-
-
-def scatter_(input, dim, index, src):
-    """Write src, a tensor or a number, at the places index names along a dimension."""
-    row = rows.scatter_ if isinstance(src, Tensor) else rows.scatter_value_
-    before_writing(input, index, src)
-    return row(input, dimension(input, dim), index, src)
 
 
 def index_fill_(input, dim, index, value):
@@ -100,7 +59,7 @@ def masked_select(input, mask):
 def take_along_dim(input, indices, dim=None):
     """The elements at the places that indices, broadcast against the input, name along a dimension."""
     if dim is None:
-        return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
+        return rows.gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
     dim, sizes = dimension(input, dim), (input.array.ndim, indices.array.ndim)
     if sizes[0] != sizes[1]:
         raise RuntimeError(
@@ -118,19 +77,7 @@ def take_along_dim(input, indices, dim=None):
     shape[dim] = input.shape[dim]
     input, places = shapes.expand(input, shape), list(shape)
     places[dim] = indices.shape[dim]
-    return gather(input, dim, shapes.expand(indices, places))
-
-
-def scatter_add_(self, dim, index, src):
-    """Add src at the places that index names along a dimension."""
-    indexing.before_writing(self, index, src)
-    return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
-
-
-def index_add_(self, dim, index, source, *, alpha=1):
-    """Add the slices of alpha * source at the places that index names along a dimension."""
-    indexing.before_writing(self, index, source)
-    return rows.index_add_(self, indexing.dimension(self, dim), index, source, alpha)
+    return rows.gather(input, dim, shapes.expand(indices, places))
 
 
 def index_put_(self, indices, values, accumulate=False):

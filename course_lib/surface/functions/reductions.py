@@ -6,7 +6,7 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels
-from course_lib.engine.arguments import number_of, tensor_argument
+from course_lib.engine.arguments import dimension, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import requires_grad
@@ -20,7 +20,6 @@ from course_lib.surface.functions.dimensions import (
     wrong_form,
 )
 from course_lib.surface.functions.results import pair, without_gradient
-from course_lib.surface.indexing import dimension
 from course_lib.surface.parsing import known_dtype
 
 
@@ -222,13 +221,13 @@ def logsumexp(input, dim, keepdim=False):
 def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return rows.cumsum(input, dimension(input, dim))
+    return rows.cumsum(input, dim)
 
 
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return rows.cumprod(input, dimension(input, dim))
+    return rows.cumprod(input, dim)
 
 
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):

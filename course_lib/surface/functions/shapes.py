@@ -10,13 +10,13 @@ import numpy as np
 from course_lib.arrays import dtypes, errors, kernels
 from course_lib.arrays.memory import Storage, check_room
 from course_lib.arrays.messages import warn_once
+from course_lib.engine.arguments import dimension
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation
 from course_lib.surface.functions import reductions
 from course_lib.surface.functions.dimensions import dims_of, shape_arguments
 from course_lib.surface.functions.results import without_gradient
-from course_lib.surface.indexing import dimension
 from course_lib.surface.joining import cat
 
 
@@ -71,11 +71,6 @@ def mT(input):
     return rows.transpose(input, input.array.ndim - 2, input.array.ndim - 1)
 
 
-def transpose(input, dim0, dim1):
-    """Two dimensions exchanged."""
-    return rows.transpose(input, dimension(input, dim0), dimension(input, dim1))
-
-
 def permute(input, *order, dims=None):
     """The dimensions in another order."""
     dims = shape_arguments(order if dims is None else (dims,))
@@ -88,11 +83,6 @@ def permute(input, *order, dims=None):
     if len(set(dims)) != len(dims):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return rows.permute(input, dims)
-
-
-def unsqueeze(input, dim):
-    """A new dimension of length 1."""
-    return rows.unsqueeze(input, dimension(input, dim, extra=1))
 
 
 def squeeze(input, dim=None):
@@ -156,7 +146,7 @@ def unfold(input, dimension_, size, step):
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    windows = rows.unfold(input if input.array.ndim else unsqueeze(input, 0), dim, size, step)
+    windows = rows.unfold(input if input.array.ndim else rows.unsqueeze(input, 0), dim, size, step)
     return windows if input.array.ndim else windows[0]
 
 
@@ -207,9 +197,6 @@ def movedim(input, source, destination):
     rest = iter([d for d in range(input.array.ndim) if d not in sources])
     place = dict(zip(targets, sources, strict=True))
     return permute(input, [place[d] if d in place else next(rest) for d in range(input.array.ndim)])
-
-
-swapaxes = transpose
 
 
 def tile(input, *dims):
@@ -371,11 +358,6 @@ def roll(input, shifts, dims=()):
     return rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
 
 
-def index_select(input, dim, index):
-    """The places that an index tensor names along a dimension, in new memory."""
-    return rows.index_select(input, dimension(input, dim), index)
-
-
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along dim) repeated in its place; of one tensor, each place as often as it says."""
     if repeats is None:
@@ -387,7 +369,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if isinstance(repeats, Tensor):
         check_repeats(repeats.array, input.array.shape, dim)
         chosen = np.repeat(np.arange(input.array.shape[dim]), repeats.array)
-        return index_select(input, dim, new_tensor(chosen))
+        return rows.index_select(input, dim, new_tensor(chosen))
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     sizes = list(input.array.shape)

@@ -54,7 +54,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 def inv(A):
     """The inverse."""
-    return rows.inv(composites.check_square(A, "linalg.inv"))[0]
+    return rows.inv(composites.check_square(A, "linalg.inv"))
 
 
 def solve(A, B):
@@ -72,7 +72,7 @@ def solve(A, B):
             f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({A.shape[-2]}x{A.shape[-1]} and "
             f"{got})"
         )
-    return rows.solve_vector(A, B) if vector else rows.solve(A, B)
+    return rows.solve(A, B.unsqueeze(-1)).squeeze(-1) if vector else rows.solve(A, B)
 
 
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):

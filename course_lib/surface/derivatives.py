@@ -13,15 +13,13 @@ row("reciprocal(self)", "1 / self", floating=True,
 # With a number as the other operand: what Python's operators do with one is another node. Formulas use these.
 row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
     self="grad")
-row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
-    self="grad")
 row("mul_number(self, other)", "self * other", node="MulBackward1", elementwise=False,
     self="mul_number(grad, other)")
 row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
     self="div_number(grad, other)")
 row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
     keeps=("exponent", "result", "self"),
-    self="where(exponent == 0, 0.0, grad * (exponent * raised(self, one_less(exponent))))",
+    self="where(exponent == 0, 0.0, grad * (exponent * self ** (exponent - 1)))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
@@ -39,7 +37,7 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
     self="grad")
 row("remainder_tensor(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
-    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
+    other="-grad * rounded_quotient(self, other, 'floor')")
 row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
     self="no_derivative('aten::floor_divide')",
     other="no_derivative('aten::floor_divide')")
@@ -52,7 +50,7 @@ row("lerp(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
 row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
-    node="LerpBackward1", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
+    node="LerpBackward1", keeps=("weight",),
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
@@ -64,7 +62,7 @@ row("addcmul(self: Tensor, tensor1, tensor2, value=1)",
 row("addcdiv(self: Tensor, tensor1, tensor2, value=1)",
     "self + value * (tensor1 / tensor2)", keeps=("tensor2",),
     self="grad",
-    tensor1="grad * number_over(value, tensor2)",
+    tensor1="grad * (value / tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
 
 # --- writing a tensor without dimensions ---------------------------------------------------------------------
@@ -94,9 +92,9 @@ row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
     self="mul_number(grad, -0.5) * result ** 3")
 row("tan(self)", "np.tan(self)", floating=True,
     self="grad * add_number(result ** 2, 1)")
-row("asin(self)", "np.arcsin(self)", floating=True, recorded={"self": "grad * rsqrt(add_number(-self * self, 1))"},
+row("asin(self)", "np.arcsin(self)", floating=True,
     self="grad * rsqrt(1 - self * self)")
-row("acos(self)", "np.arccos(self)", floating=True, recorded={"self": "grad * -rsqrt(add_number(-self * self, 1))"},
+row("acos(self)", "np.arccos(self)", floating=True,
     self="grad * -rsqrt(1 - self * self)")
 row("atan(self)", "np.arctan(self)", floating=True,
     self="grad / add_number(self * self, 1)")
@@ -134,9 +132,8 @@ row("round_decimals(self, decimals)", "kernels.rounded_to(self, decimals)", node
     self="zeros_like(grad)")
 row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
     self="grad",
-    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
+    other="-grad * rounded_quotient(self, other, 'trunc')")
 row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
-    recorded={"all": "atan2_grads(grad, self, other, self_edge, other_edge)"},
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
 row("hypot(self: Tensor, other)", "np.hypot(self, other)",
@@ -144,10 +141,8 @@ row("hypot(self: Tensor, other)", "np.hypot(self, other)",
     other="grad * other / result")
 row("logaddexp(self: Tensor, other)", "np.logaddexp(self, other)",
     in_place=False,
-    recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
-              "other": "grad / add_number(exp(difference(self, other)), 1)"},
-    self="grad / (1 + exp(difference(other, self)))",
-    other="grad / (1 + exp(difference(self, other)))")
+    self="grad / (1 + exp(other - self))",
+    other="grad / (1 + exp(self - other))")
 
 # --- comparing two tensors -----------------------------------------------------------------------------------
 
@@ -245,17 +240,11 @@ row("addmm_scaled(self, mat1, mat2, beta, alpha)",
 row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
     self="cross(other, grad, dim)",
     other="cross(grad, self, dim)")
-row("inv(A)", "kernels.inverse_and_info(A)", node="LinalgInvExBackward0", outputs=("inverse", "info"),
-    recorded={"A": "inverse_grad(grad, inverse)"},
-    A="-(swap_last(inverse) @ grad @ swap_last(inverse))")
-row("solve_vector(A, B)", "kernels.solution(A, B[..., None])[..., 0]", node="LinalgSolveExBackward0",
-    elementwise=False, recorded={"all": "solve_vector_grads(grad, A, result, A_edge, B_edge)"},
-    A="-(swap_last(inverse(A)) @ column(grad) @ swap_last(column(result)))",
-    B="reshape(swap_last(inverse(A)) @ column(grad), grad.shape)")
+row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
+    A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
-    recorded={"all": "solve_grads(grad, A, result, A_edge, B_edge)"},
-    A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
-    B="swap_last(inverse(A)) @ grad")
+    A="-(solve(A.swapaxes(-1, -2), grad) @ result.swapaxes(-1, -2))",
+    B="solve(A.swapaxes(-1, -2), grad)")
 
 # --- views: the result looks at the same memory --------------------------------------------------------------
 
@@ -288,7 +277,6 @@ row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided
     view=True,
     self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
 row("unfold(self, dimension, size, step)", "kernels.windows_along(self, dimension, size, step)", view=True,
-    recorded={"self": "unfold_backward(grad, self_sym_sizes, dimension, size, step)"},
     self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
 row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
@@ -320,9 +308,8 @@ row("scatter_add(self, dim: dim, index: Tensor, src)", "kernels.scatter_add(self
     src="gather(grad, dim, index)")
 row("index_add(self, dim: dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
-    recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
     self="grad",
-    source="index_select(grad, dim, index) * alpha")
+    source="by_factor(index_select(grad, dim, index), alpha)")
 row("scatter_tensor(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
     node="ScatterBackward0", elementwise=False, in_place=True,
     self="scatter(grad, dim, index, 0.0)",
@@ -330,10 +317,6 @@ row("scatter_tensor(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, 
 row("scatter(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
     node="ScatterBackward1", elementwise=False, in_place=True, of_tensor="scatter_tensor",
     self="scatter(grad, dim, index, 0.0)")
-row("unfold_backward(grad_in, sizes, dim, size, step)", "kernels.back_from_windows(grad_in, sizes, dim, size, step)",
-    node="UnfoldBackwardBackward0", elementwise=False,
-    recorded={"grad_in": "unfold(grad, dim, size, step)"},
-    grad_in="windows_along(grad, dim, size, step)")
 row("roll(self, shifts, dims)", "kernels.rolled(self, shifts, dims)", elementwise=False,
     self="roll_back(grad, shifts, dims)")
 

@@ -16,7 +16,7 @@ from course_lib.arrays.dtypes import F32
 from course_lib.arrays.kernels.checks import floats, sizes_of_both
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
 from course_lib.arrays.kernels.views import broadcast
-from course_lib.arrays.memory import UNSHARED, check_cast
+from course_lib.arrays.memory import UNSHARED
 
 
 def subtract(a, b):
@@ -195,23 +195,6 @@ def share_of_larger(grad, a, b):
     return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
-def raised(base, exponent):
-    """base ** exponent, for arrays."""
-    return power(base, exponent)
-
-
-def number_over(number, x):
-    """A number divided by x; RuntimeError for integers, which PyTorch would have divide in place."""
-    if x.dtype.kind != "f":
-        check_cast(F32, x.dtype)
-    return number / x
-
-
-def one_less(x):
-    """x - 1; RuntimeError for truth values."""
-    return subtract(1, x) if x.dtype.kind == "b" else x - 1
-
-
 def power_grad(grad, base, exponent):
     """The gradient of base ** number; 0 for the exponent 0, even at 0."""
     return zeros_like(grad) if exponent == 0 else grad * mul_number(power(base, exponent - 1), exponent)
@@ -220,11 +203,6 @@ def power_grad(grad, base, exponent):
 def mul_number(x, number):
     """A tensor times a number: in PyTorch's formulas this is a node of its own, which has one edge."""
     return x * number
-
-
-def one_minus(x):
-    """1 - x; on tensors a node of its own kind."""
-    return 1 - x
 
 
 def by_factor(grad, factor):
@@ -316,11 +294,6 @@ def zero_where(mask, x):
 zeroed = zero_where  # of a tensor that nobody else sees: overwritten in place
 
 
-def raise_(x, exponent):
-    """x ** exponent; on tensors in place."""
-    return x**exponent
-
-
 def fmod(a, b):
     """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
     if a.dtype.kind != "f" and not np.all(b):
@@ -335,12 +308,6 @@ def rounded_to(x, decimals):
     floats(x, "round_cpu")
     factor = x.dtype.type(10.0 ** abs(decimals))
     return np.round(x * factor) / factor if decimals > 0 else np.round(x / factor) * factor
-
-
-def difference(a, b):
-    """a - b, which truth values do not have."""
-    check_difference(a, b)
-    return a - b
 
 
 def inverse_or_zero(x):

@@ -107,11 +107,6 @@ def inverse(x):
     return by_columns(regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x))
 
 
-def inverse_and_info(x):
-    """(the inverse, a 0 for each matrix: nothing was wrong)."""
-    return inverse(x), np.zeros(x.shape[:-2], np.int32)
-
-
 def solution(a, b):
     """What a is multiplied by to give b; _LinAlgError for a singular a."""
     return by_columns(regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b))
@@ -128,15 +123,3 @@ def regular(function, failed, *matrices):
         return function(*matrices)
     except np.linalg.LinAlgError:
         raise _LinAlgError(f"{failed} because the input matrix is singular.") from None
-
-
-
-
-def swap_last(x):
-    """A matrix, or each of a stack, transposed."""
-    return np.swapaxes(x, -1, -2)
-
-
-def column(x):
-    """A vector, or each of a stack, as a matrix of one column."""
-    return x.reshape((*x.shape, 1))

@@ -43,14 +43,13 @@ _OPERATIONS = """
     lerp remainder fmod floor_divide transpose unsqueeze index_select gather scatter scatter_add index_add masked_fill
 """.split()  # rows of the table
 _METHODS = """
-    clone detach detach_ is_inference zero_ fill_ clamp_ neg_ is_floating_point swapaxes
+    clone detach detach_ is_inference zero_ fill_ clamp_ neg_ is_floating_point swapaxes numel
 """.split()  # functions that are the methods of their names
 _PACKAGES = ["autograd", "cuda", "linalg", "nn", "optim", "random", "utils"]
 
 _FUNCTIONS = """
     add sub mul div true_divide pow square clamp round result_type promote_types
     eq ne lt le gt ge logical_not logical_and logical_or isnan isinf isfinite equal isclose allclose isin is_tensor
-    numel
     sum mean max min argmax argmin all any prod var std var_mean std_mean norm amax amin logsumexp softmax log_softmax
     cumsum cumprod sort argsort topk median kthvalue nonzero unique
     mm mv dot bmm matmul outer inner tensordot diag trace cross cdist einsum

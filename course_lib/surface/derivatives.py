@@ -214,11 +214,6 @@ row("cumprod(self, dim: dim)", "kernels.running(np.cumprod, self, dim)", element
     self="cumprod_grad(grad, self, result, dim)")
 row("median_all(self)", "kernels.median(self)", node="MedianBackward0", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("median_dim(self, dim, keepdim=False)", "kernels.median_along(self, dim, keepdim)", node="MedianBackward1",
-    outputs=("values", "indices"),
-    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("kthvalue(self, k, dim, keepdim=False)", "kernels.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
-    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 
 # --- products of matrices ------------------------------------------------------------------------------------
 
@@ -237,9 +232,6 @@ row("addmm_scaled(self, mat1, mat2, beta, alpha)",
     self="by_factor(grad, beta)",
     mat1="by_factor(mm(grad, t(mat2)), alpha)",
     mat2="by_factor(mm(t(mat1), grad), alpha)")
-row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
-    self="cross(other, grad, dim)",
-    other="cross(grad, self, dim)")
 row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,

@@ -70,14 +70,13 @@ THREE = """
     F.normalize(x) | F.normalize(x, p=1, dim=0) | F.cosine_similarity(x, y) | F.cosine_similarity(x, y, dim=0)
     x.prod() | x.prod(0) | x.prod(1, keepdim=True) | x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1))
     x.max(0) | x.max(1, keepdim=True) | x.min(0) | x.min(1, keepdim=True) | x.amax(0) | x.amax((0, 1))
-    x.amax(1, keepdim=True) | x.amin(0) | x.median(1) | x.median(1, keepdim=True)
-    torch.kthvalue(x, 2, 1) | x.sort() | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1)
+    x.amax(1, keepdim=True) | x.amin(0)
+    x.sort() | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1)
     x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
     k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
     b2.addmm(x, w32, beta=2, alpha=3) | torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y)
     torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq)
-    torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r) | torch.tensordot(x, y, 2)
-    torch.tensordot(x, w32, 1) | torch.cross(m3, m3 * 2, 1) | torch.cross(x, y)
+    torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r)
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
     k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
     x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3) | r.repeat(2, 2)
@@ -149,7 +148,7 @@ THREE = """
     torch.mv(x.t(), v2) | torch.dot(r, r) | torch.outer(r, r) | torch.einsum("ij,kj->ik", x, y)
     torch.einsum("ij,j->i", x, r) | torch.einsum("ij->i", x) | torch.einsum("ij->", x)
     torch.einsum("i,i->", r, r2) | torch.einsum("...ij,jk->...ik", k, sq) | torch.einsum("bij,bij->b", k, k)
-    torch.tensordot(k, k, ([1, 2], [1, 2])) | torch.tensordot(k, sq, 1) | torch.bmm(k, k.transpose(1, 2))
+    torch.bmm(k, k.transpose(1, 2))
     torch.matmul(k, v2) | torch.matmul(r, k) | F.max_pool2d(img, 3, 1, 1) | F.max_pool2d(img[0], 2)
     F.pad(x, (0, 0, 1, 0)) | x.double().requires_grad_() * 1 | torch.clone(x).detach() * x | x.new_zeros(3) + x
     x.hypot(s) | torch.lerp(s, x, 0.2) | x.addcmul(y, y) | x.addcmul(s, y)
@@ -170,7 +169,10 @@ VALUES_ONLY = """
     x.index_select(1, i) | r.index_select(0, i) | x.index_add(1, i, sq) | x.unfold(1, 2, 1) | x.clone().clamp_(0, 1)
     x.clone().index_add_(1, i, sq) | k.index_select(1, i) | x.repeat_interleave(torch.tensor([1, 2]), 0)
     torch.maximum(x, s) | torch.minimum(x, x) | x.norm(4) | F.normalize(x, p=3) | torch.lerp(x, y, c)
-    x.addcdiv(s, p) | x.addcdiv(y, p, value=-1) | torch.linalg.inv(k2[:, :, :2])
+    x.addcdiv(s, p) | x.addcdiv(y, p, value=-1) | torch.linalg.inv(k2[:, :, :2]) | x.median(1)
+    x.median(1, keepdim=True) | torch.kthvalue(x, 2, 1) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
+    torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.tensordot(k, k, ([1, 2], [1, 2]))
+    torch.tensordot(k, sq, 1)
 """
 
 

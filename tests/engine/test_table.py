@@ -235,8 +235,6 @@ SAMPLES = {
     "index_add": sample(lambda torch, x, i, y: x.index_add(0, i, y), SIGNED, [1, 1], OTHER),
     "log10": of_one("log10", MATRIX),
     "round_decimals": sample(lambda torch, x: x.round(decimals=-1), SIGNED),
-    "cross": sample(lambda torch, x: torch.cross(x, torch.tensor(OTHER).to(x.dtype), dim=1), SIGNED),
-    "kthvalue": sample(lambda torch, x: torch.kthvalue(x, 2, 1).values, SIGNED),
     "roll": sample(lambda torch, x: x.roll((1, 2), (0, 1)), SIGNED),
     "nan_to_num": of_one("nan_to_num"),
     "fmod": sample(lambda torch, x, y: torch.fmod(x, y), SIGNED, OTHER),
@@ -246,7 +244,6 @@ SAMPLES = {
     "scatter_tensor": sample(lambda torch, x, i, y: x.scatter(1, i, y), SIGNED, [[2, 0, 1], [1, 2, 0]], OTHER),
     "scatter": sample(lambda torch, x, i: x.scatter(1, i, 0.5), SIGNED, [[2, 0], [1, 2]]),
     "median_all": sample(lambda torch, x: x.median(), SIGNED),
-    "median_dim": sample(lambda torch, x: x.median(1), SIGNED),
     "addmm_scaled": sample(lambda torch, b, x, y: b.addmm(x, y.t(), beta=0.5, alpha=2), SQUARE, SIGNED, OTHER),
     "inv": sample(lambda torch, a: torch.linalg.inv(a), SQUARE),
     "solve": sample(lambda torch, a, b: torch.linalg.solve(a, b), SQUARE, SIGNED),
@@ -599,7 +596,7 @@ GRADIENTS = {
     "sum": lambda x: x.sum(1) ** 2, "sum over two": lambda x: x.unsqueeze(0).sum((0, 2)) ** 2,
     "product": lambda x: x.prod(0) ** 2, "largest": lambda x: x.max(0).values ** 2,
     "sorted": lambda x: x.sort(1).values ** 2, "largest two": lambda x: x.topk(2).values ** 2,
-    "median": lambda x: x.median(1).values ** 2, "smallest but one": lambda x: x.sort(1).values[:, 1] ** 2,
+    "smallest but one": lambda x: x.sort(1).values[:, 1] ** 2,
     "logarithm of a sum": lambda x: x.logsumexp(1) ** 2,
 }  # fmt: skip
 

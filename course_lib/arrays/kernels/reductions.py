@@ -330,23 +330,3 @@ def median(x):
     if x.dtype.kind == "f" and np.isnan(x).any():
         return np.asarray(np.nan, x.dtype)
     return np.sort(x, axis=None)[(x.size - 1) // 2]
-
-
-def median_along(x, dim, keepdim):
-    """(the lower of the middle elements along a dimension, where it stands)."""
-    return in_order(x, (x.shape[dim] - 1) // 2 if x.ndim else 0, dim, keepdim)
-
-
-def kthvalue(x, k, dim, keepdim):
-    """(the k-th smallest element along a dimension, where it stands)."""
-    return in_order(x, k - 1, dim, keepdim)
-
-
-def in_order(x, number, dim, keepdim):
-    """(the element that has `number` others below it along a dimension, where it stands)."""
-    if not x.ndim:
-        return x.copy(), np.int64(0)
-    order = np.argsort(x, axis=dim, kind="stable")
-    place = np.take(order, [number], axis=dim)
-    values = np.take_along_axis(x, place, dim)
-    return (values, place) if keepdim else (np.squeeze(values, dim), np.squeeze(place, dim))

@@ -5,17 +5,17 @@ PyTorch: aten/src/ATen/native (LinearAlgebra.cpp, Linear.cpp, Distance.cpp).
 
 import builtins
 import math
+import string
 
 import numpy as np
 
 from course_lib.arrays import kernels
 from course_lib.arrays.messages import type_name
-from course_lib.engine.arguments import broadcast_error, dimension, tensor_argument
+from course_lib.engine.arguments import dimension, tensor_argument
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import Tensor, counter_of
+from course_lib.engine.tensor import counter_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface.functions import reductions, shapes
-from course_lib.surface.functions.arithmetic import result_type
 from course_lib.surface.functions.results import named
 from course_lib.surface.functions.shapes import expand, mT, reshape
 
@@ -207,38 +207,16 @@ def inner(input, other):
 def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > a.array.ndim or dims > b.array.ndim:
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        if not 0 <= dims <= builtins.min(a.array.ndim, b.array.ndim):
+            raise RuntimeError(f"tensordot expects 0 <= dims <= ndim_a and ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
-    if a.array.dtype != b.array.dtype:
-        raise RuntimeError("both inputs should have same dtype")
     over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
-    for d, e in zip(*dims, strict=True):
-        if b.array.shape[e] == 1:
-            a = reductions.sum(a, d, True).to(a.dtype)  # the one factor is the same for all
-        elif a.array.shape[d] == 1:
-            b = reductions.sum(b, e, True).to(b.dtype)
-        elif a.array.shape[d] != b.array.shape[e]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
-                f"size {b.array.shape[e]} in dim {e}"
-            )
-    left = [d for d in range(a.array.ndim) if d not in over_a]
-    right = [d for d in range(b.array.ndim) if d not in over_b]
-    length = math.prod(a.array.shape[d] for d in over_a)
-    heights, widths = [a.array.shape[d] for d in left], [b.array.shape[d] for d in right]
-    a, b = shapes.permute(a, *left, *over_a), shapes.permute(b, *over_b, *right)
-    if math.prod(heights + widths) != 1:
-        a, b = shapes.reshape(a, math.prod(heights), length), shapes.reshape(b, length, math.prod(widths))
-        return shapes.reshape(mm(a, b), heights + widths)
-    if a.is_contiguous() and b.is_contiguous():
-        return shapes.reshape(dot(shapes.flatten(a), shapes.flatten(b)), heights + widths)
-    whole = reductions.sum(rows.mul(shapes.squeeze(a), shapes.squeeze(b)))
-    return shapes.reshape(whole.to(a.dtype), heights + widths)
+    left, further = string.ascii_lowercase[: a.array.ndim], iter(string.ascii_lowercase[a.array.ndim :])
+    right = [left[over_a[over_b.index(d)]] if d in over_b else next(further) for d in range(b.array.ndim)]
+    kept = [letter for letter in (*left, *right) if (letter in left) != (letter in right)]
+    return einsum(f"{left},{''.join(right)}->{''.join(kept)}", a, b)
 
 
 def diag(input, diagonal=0):
@@ -281,25 +259,12 @@ def cross(input, other, dim=None):
         dim = next((d for d, n in enumerate(input.array.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    given = dim
-    if input.array.ndim != other.array.ndim:
-        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    dim = dimension(input, dim)
-    if input.array.shape[dim] != 3 or other.array.shape[dim] != 3:
-        sizes = input.array.shape[dim], other.array.shape[dim]
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {given} must have length 3. Got {sizes[0]} and {sizes[1]}"
-        )
-    if input.array.shape != other.array.shape:
-        try:
-            shape = np.broadcast_shapes(input.array.shape, other.array.shape)
-        except ValueError:
-            raise broadcast_error(input, other) from None
-        input, other = shapes.expand(input, shape), shapes.expand(other, shape)
-    if input.array.dtype != other.array.dtype:
-        kind = result_type(input, other)
-        input, other = input.to(kind), other.to(kind)
-    return rows.cross(input, other, dim)
+    back = dimension(input, dim) - input.array.ndim
+    sizes = input.array.shape[back], other.array.shape[back]
+    if sizes != (3, 3):
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
+    (a, b), (c, d) = ([shapes.roll(t, step, back) for step in (-1, 1)] for t in (input, other))
+    return a * d - b * c
 
 
 def cdist(x1, x2, p=2.0, compute_mode=None):
@@ -323,9 +288,6 @@ def einsum(equation, *operands):
         operands = operands[0]
     if not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
-    for number, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            raise TypeError(f"expected Tensor as element {number} in argument 1, but got {type_name(operand)}")
     terms, arrow, output = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
     if len(terms) != len(operands):

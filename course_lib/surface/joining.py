@@ -74,9 +74,8 @@ def tensor_list(name, tensors):
     return list(tensors)
 
 
-def cat(tensors, dim=0, *, axis=None):
+def cat(tensors, dim=0):
     """The tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
-    dim = dim if axis is None else axis
     tensors = tensor_list("cat", tensors)
     kept = [t for t in tensors if t.array.shape != (0,)] or tensors[:1]
     dim, first = dimension(kept[0], dim), kept[0].array.shape
@@ -101,9 +100,8 @@ def cat(tensors, dim=0, *, axis=None):
     return joined(result, CatBackward0, tensors, dim, lengths)
 
 
-def stack(tensors, dim=0, *, axis=None):
+def stack(tensors, dim=0):
     """The tensors side by side along a new dimension; RuntimeError when their shapes differ."""
-    dim = dim if axis is None else axis
     tensors = tensor_list("stack", tensors)
     dim, first = dimension(tensors[0], dim, extra=1), tensors[0].array.shape
     for position, tensor in enumerate(tensors):

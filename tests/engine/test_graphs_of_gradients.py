@@ -81,8 +81,8 @@ THREE = """
     k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
     x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3) | r.repeat(2, 2)
     x.tile(2) | x.repeat_interleave(2) | x.repeat_interleave(2, 1) | x.flip(0) | x.flip((0, 1)) | x[0, 1] | x[:, 1]
-    x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1] | x[i % 2] | x[:, i]
-    x[i % 2, i] | x[mask] | x[x > 0] | x[[0, 1, 1]] | k[0, 1:, 0] | k[:, i] | k[:, i, 0] | r[i] | r[torch.tensor(1)]
+    x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1]
+    k[0, 1:, 0] | r[torch.tensor(1)]
     x.select(1, 2) | x.narrow(1, 0, 2)
     x.scatter(1, cells[:, :1], 0.5) | x.scatter_add(1, cells, y)
     torch.cat([x, y]) | torch.cat([x, y], 1) | torch.cat([x, x]) | torch.stack([x, y]) | torch.stack([x, y], 1)
@@ -112,9 +112,8 @@ THREE = """
     F.scaled_dot_product_attention(k, k * 2, k.sin(), m3)
     F.scaled_dot_product_attention(k, k * 2, k.sin(), torch.ones(3, 3).tril(-1).bool())
     x.scatter(1, cells[:, :1], y[:, :1]) | x.clone().scatter_(1, cells[:, :1], y[:, :1])
-    x.clone().index_put_((i % 2,), y) | (lambda t: (t.__setitem__(0, 2.0), t)[1])(x * 1)
-    (lambda t: (t.__setitem__(mask, 2.0), t)[1])(x * 1) | (lambda t: (t.__setitem__(mask, s), t)[1])(x * 1)
-    (lambda t: (t.__setitem__(i % 2, y), t)[1])(x * 1) | (lambda t: (t.unbind(1), t.sum())[1])(x * 1)
+    (lambda t: (t.__setitem__(0, 2.0), t)[1])(x * 1)
+    (lambda t: (t.unbind(1), t.sum())[1])(x * 1)
     (lambda t: (t.diagonal().zero_(), t)[1])(sq * 1) | s * s | s + 2 * s | s.exp() * s | s.pow(3) | one * x | c * r
     c + r | c / r | x * one + one | x.mean() * x.std() | (x - x.mean(0)) / x.std(0)
     (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
@@ -126,7 +125,7 @@ THREE = """
     k.reshape(-1, 2) @ sq | k[None] @ k2[None] | k[None] @ sq | k @ sq[None] | k[:, :1] @ sq
     k.permute(1, 2, 0).contiguous().view(-1) | k.unsqueeze(1).expand(2, 4, 3, 2) | k.squeeze(0) | k.select(0, 1)
     k.narrow(1, 1, 2) | k.gather(1, torch.tensor([[[0, 1]], [[2, 0]]])) | k[..., None, :]
-    k[1, [0, 2]] | k[:, mask1] | k.masked_fill(mask1[None, :, None], 0.1) | torch.where(k > 0, k, r[None, :, None])
+    k.masked_fill(mask1[None, :, None], 0.1) | torch.where(k > 0, k, r[None, :, None])
     torch.cat([x, y, z], 1) | torch.cat([x, r[None]]) | torch.stack([x, x * 2, y]) | torch.cat([x.t(), w32], 1)
     x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(3) | x.tile(2, 2)
     x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
@@ -172,7 +171,10 @@ VALUES_ONLY = """
     x.addcdiv(s, p) | x.addcdiv(y, p, value=-1) | torch.linalg.inv(k2[:, :, :2]) | x.median(1)
     x.median(1, keepdim=True) | torch.kthvalue(x, 2, 1) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
     torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.tensordot(k, k, ([1, 2], [1, 2]))
-    torch.tensordot(k, sq, 1)
+    torch.tensordot(k, sq, 1) | x[i % 2] | x[:, i] | x[i % 2, i] | x[mask] | x[x > 0] | x[[0, 1, 1]] | k[:, i]
+    k[:, i, 0] | r[i] | x.clone().index_put_((i % 2,), y) | (lambda t: (t.__setitem__(mask, 2.0), t)[1])(x * 1)
+    (lambda t: (t.__setitem__(mask, s), t)[1])(x * 1) | (lambda t: (t.__setitem__(i % 2, y), t)[1])(x * 1)
+    k[1, [0, 2]] | k[:, mask1]
 """
 
 

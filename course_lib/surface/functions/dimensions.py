@@ -45,15 +45,6 @@ class _Omitted:
 OMITTED = _Omitted()
 
 
-def reduction(name, dim, keepdim):
-    """The dimensions and keepdim; TypeError for a keepdim that is no truth value, or given without dimensions."""
-    if dim is OMITTED:
-        raise TypeError(wrong_form(name, keepdim, "keepdim="))
-    if not isinstance(keepdim, bool):
-        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
-    return dim, keepdim
-
-
 def wrong_form(name, value, place=""):
     """What is said of an argument that no form of a function takes."""
     got = f"got ({place}{type_name(value)}{', ' if place else ''})"

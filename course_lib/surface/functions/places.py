@@ -82,4 +82,4 @@ def take_along_dim(input, indices, dim=None):
 
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) values at the places that index tensors name."""
-    return indexing.put_(self, indexing.index_tensors(indices, 0), values, accumulate)
+    return indexing.put_(self, list(indices), values, accumulate)

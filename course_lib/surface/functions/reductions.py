@@ -5,7 +5,8 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 
 import numpy as np
 
-from course_lib.arrays import dtypes, errors, kernels
+from course_lib.arrays import errors, kernels
+from course_lib.arrays.messages import type_name
 from course_lib.engine.arguments import dimension, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
@@ -15,7 +16,6 @@ from course_lib.surface.functions.dimensions import (
     check_kept,
     dims_of,
     every,
-    reduction,
     softmax_dim,
     wrong_form,
 )
@@ -23,22 +23,13 @@ from course_lib.surface.functions.results import pair, without_gradient
 from course_lib.surface.parsing import known_dtype
 
 
-def sum(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
-    """The sum over the given dimensions (`axis` is NumPy's word), or over all."""
-    if axis is not None or keepdims is not False or keepdim is not False:
-        dim, keepdim = reduction("sum", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
-    if not isinstance(input, Tensor):
-        tensor_argument("sum", "input", input)
+def sum(input, dim=OMITTED, keepdim=False, *, dtype=None):
+    """The sum over the given dimensions, or over all."""
+    if dim is OMITTED and keepdim is False and dtype is None and type(input) is Tensor:
+        return rows.sum_all(input)
     if dtype is not None:
         input = to_kind_of_sum(input, known_dtype("sum", dtype))
-    try:
-        dims = dims_of(input, dim)
-    except TypeError:
-        raise TypeError(wrong_form("sum", dim)) from None
-    if dims is None:
-        whole = (dim is OMITTED or dim is None) and not keepdim
-        return rows.sum_all(input) if whole else rows.sum_dim(input, every(input), keepdim)
-    return rows.sum_dim(input, dims, keepdim)
+    return over("sum", rows.sum_all, rows.sum_dim, input, dim, keepdim)
 
 
 def to_kind_of_sum(input, dtype):
@@ -48,46 +39,52 @@ def to_kind_of_sum(input, dtype):
     return input.to(dtype)
 
 
-def mean(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
-    """The mean over the given dimensions (`axis` is NumPy's word), or over all."""
-    if axis is not None or keepdims is not False or keepdim is not False:
-        dim, keepdim = reduction("mean", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
-    if not isinstance(input, Tensor):
-        tensor_argument("mean", "input", input)
+def mean(input, dim=OMITTED, keepdim=False, *, dtype=None):
+    """The mean over the given dimensions, or over all."""
+    if dim is OMITTED and keepdim is False and dtype is None and type(input) is Tensor:
+        return rows.mean_all(input)
     if dtype is not None:
         input = input.to(known_dtype("mean", dtype))
-    if not (dim is OMITTED or dim is None) and input.array.dtype.kind != "f":
+    if isinstance(input, Tensor) and input.array.dtype.kind != "f":
         kernels.mean(input.array)  # raises, before dimensions are looked at
+    return over("mean", rows.mean_all, rows.mean_dim, input, dim, keepdim)
+
+
+def over(name, of_all, along, input, dim, keepdim):
+    """A sum or mean by one of two rows; TypeError for what is no tensor, no dimension, no truth value."""
+    tensor_argument(name, "input", input)
+    if keepdim is not False:
+        if dim is OMITTED:
+            raise TypeError(wrong_form(name, keepdim, "keepdim="))
+        if not isinstance(keepdim, bool):
+            raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
     try:
         dims = dims_of(input, dim)
     except TypeError:
-        raise TypeError(wrong_form("mean", dim)) from None
-    if dims is None:
-        whole = (dim is OMITTED or dim is None) and not keepdim
-        return rows.mean_all(input) if whole else rows.mean_dim(input, every(input), keepdim)
-    return rows.mean_dim(input, dims, keepdim)
+        raise TypeError(wrong_form(name, dim)) from None
+    if dims is None and not keepdim and (dim is OMITTED or dim is None):
+        return of_all(input)
+    return along(input, every(input) if dims is None else dims, keepdim)
 
 
 def max(input, dim=None, keepdim=False):
     """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
-    if dim is None:
-        check_kept("max", keepdim)
-        return rows.max_all(input)
-    if isinstance(dim, Tensor):
-        return rows.maximum(input, dim)
-    values, places = rows.max_dim(input, dimension(input, dim), keepdim)
-    return pair("max", (values, places))
+    return extreme("max", rows.max_all, rows.maximum, rows.max_dim, input, dim, keepdim)
 
 
 def min(input, dim=None, keepdim=False):
     """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
+    return extreme("min", rows.min_all, rows.minimum, rows.min_dim, input, dim, keepdim)
+
+
+def extreme(name, of_all, of_two, along, input, dim, keepdim):
+    """The row that `dim` asks for: nothing, another tensor, or a dimension."""
     if dim is None:
-        check_kept("min", keepdim)
-        return rows.min_all(input)
+        check_kept(name, keepdim)
+        return of_all(input)
     if isinstance(dim, Tensor):
-        return rows.minimum(input, dim)
-    values, places = rows.min_dim(input, dimension(input, dim), keepdim)
-    return pair("min", (values, places))
+        return of_two(input, dim)
+    return pair(name, along(input, dimension(input, dim), keepdim))
 
 
 def _arg(find, input, dim, keepdim):
@@ -172,45 +169,33 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
         )
-    if dtype is not None:
-        wanted = dtypes.PYTHON.get(dtype, dtype)
-        if wanted.itemsize < input.dtype.itemsize or not wanted.is_floating_point:
-            raise RuntimeError(
-                f"linalg.vector_norm: the dtype of the input ({input.dtype.title}) should be convertible without "
-                f"narrowing to the specified dtype ({wanted.title})"
-            )
-        input = input.to(dtype)
+    input = input if dtype is None else input.to(dtype)
     p = 2 if p is None or isinstance(p, str) and p == "fro" else number_of(p)
     if not isinstance(p, int | float):
         raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
     return rows.norm(input, p, dims_of(input, dim), keepdim)
 
 
-def check_not_empty(name, input, dim):
-    """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
-    if input.array.size:
-        return
-    dims = dims_of(input, dim)
-    if not dims:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
-        )
-    for d, named in zip(dims, (dim,) if isinstance(dim, int) else dim, strict=True):
-        if not input.array.shape[d]:
-            raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
-
-
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
-    check_not_empty("amax", input, dim)
-    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+    return rows.amax(input, dims_of_some("amax", input, dim), keepdim)
 
 
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
-    check_not_empty("amin", input, dim)
-    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+    return rows.amin(input, dims_of_some("amin", input, dim), keepdim)
+
+
+def dims_of_some(name, input, dim):
+    """The dimensions, or all; IndexError when there is nothing along one of them."""
+    dims = dims_of(input, dim)
+    if dims is None and not input.array.size:
+        kernels.extreme(input.array, None, name)  # raises
+    dims = dims or every(input)
+    for d in dims:
+        if not input.array.shape[d]:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    return dims
 
 
 def logsumexp(input, dim, keepdim=False):

@@ -203,6 +203,11 @@ def meshgrid(*tensors, indexing=None):
         )
     if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
         tensors = tensors[0]
+    for tensor in tensors:
+        if tensor.array.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor.tolist()}"
+            )
     if indexing not in (None, "xy", "ij"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "xy":

@@ -82,9 +82,6 @@ def power(base, exponent):
         if base.dtype.kind == "f" and exponent in (3, -2):  # as PyTorch; NumPy's way takes a hundred times as long
             return base * base * base if exponent == 3 else 1 / (base * base)
         return base**exponent
-    repeated = exponent.shape != base.shape or exponent.size < 2 or 0 in exponent.strides
-    if repeated and base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy takes the root, another one at -inf
-        base = np.where((exponent == 0.5) & ((base == 0) | (base == -math.inf)), np.abs(base), base)
     return np.power(base, exponent)
 
 

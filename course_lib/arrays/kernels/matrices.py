@@ -14,13 +14,9 @@ from course_lib.arrays.kernels.views import broadcast
 def matrix_product(a, b):
     """a @ b; RuntimeError for shapes or element types that do not go together."""
     if a.dtype is not b.dtype or a.dtype is BOOL:
-        if a.ndim == 3 and not (a.size and b.size):
-            return np.zeros((*a.shape[:2], b.shape[2]), b.dtype)  # of nothing PyTorch does not ask for the type
-        if a.dtype is BOOL and a.ndim == 3:
-            floats(a, "bmm")
         same_type(a, b)
-        if a.dtype is BOOL and (a.size or a.ndim != 2 or b.ndim != 2):
-            floats(a, {(1, 1): "dot", (2, 1): "addmv_impl_cpu"}.get((a.ndim, b.ndim), "addmm_impl_cpu_"))
+        if a.dtype is BOOL:
+            floats(a, "addmm_impl_cpu_")
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 
@@ -78,13 +74,6 @@ def grad_of_right(a, grad, sizes, strides):
     if sizes[0] * sizes[1] < LARGE or not (grad.flags.forc and a.flags.forc):
         return grad.T.dot(a).T if by_columns else a.T.dot(grad)
     return (grad.T @ a).T if by_columns else a.T @ grad
-
-
-def mv(a, b):
-    return matrix_product(a, b)
-
-
-bmm = mv
 
 
 def outer_product(a, b):

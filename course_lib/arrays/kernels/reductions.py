@@ -202,23 +202,12 @@ def extreme(x, function, name):
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
         )
-    return last_zero(function(x), x)
-
-
-def last_zero(result, x):
-    """A result of 0 with the sign of the last zero in x: the one of equals that PyTorch takes from all elements."""
-    return x[x == 0][-1] if result == 0 and x.dtype.kind == "f" else result
+    return function(x)
 
 
 def extremes(function, x, dim, keepdim):
-    """np.max or np.min along dimensions; of zeros with different signs the first, as in PyTorch."""
-    result = in_rows(function(x, axis=dim, keepdims=keepdim))
-    if x.dtype.kind != "f" or np.all(result):
-        return result
-    rest = [d for d in range(x.ndim) if d not in dim]
-    lines = x.transpose(*rest, *dim).reshape([x.shape[d] for d in rest] + [-1])
-    first = np.take_along_axis(lines, np.argmax(lines == 0, -1)[..., None], -1).reshape(result.shape)
-    return np.where(result == 0, first, result)[()]
+    """np.max or np.min along dimensions."""
+    return in_rows(function(x, axis=dim, keepdims=keepdim))
 
 
 def sort(x, dim, descending):
@@ -325,8 +314,8 @@ def share_among_equals(grad, x, result, dim, keepdim):
 
 def median(x):
     """The lower of the middle elements; NaN when there is one."""
-    if not x.size:  # what NaN becomes in other types
-        return np.asarray({"f": np.nan, "i": np.iinfo(np.int64).min, "b": True}[x.dtype.kind], x.dtype)
+    if not x.size:
+        raise RuntimeError("median(): expected at least one element")
     if x.dtype.kind == "f" and np.isnan(x).any():
         return np.asarray(np.nan, x.dtype)
     return np.sort(x, axis=None)[(x.size - 1) // 2]

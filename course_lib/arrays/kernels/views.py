@@ -153,10 +153,6 @@ def inverse_order(dims):
     return tuple(order)
 
 
-def squeeze_dim(x, dim):
-    return np.squeeze(x, dim)
-
-
 def sum_to(x, sizes):
     """x summed over the dimensions along which `sizes` was expanded."""
     lead = x.ndim - len(sizes)

@@ -39,19 +39,14 @@ def check_matrices(first, second, a, b):
 
 def mv(input, vec):
     """A matrix times a vector."""
-    if input.array.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    check_matrix_and_vector(input.array.shape[:1], input, vec)
+    sizes, others = input.array.shape, vec.array.shape
+    if len(sizes) != 2 or len(others) != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(sizes[:1])}, {len(sizes)}, {len(others)}")
+    if sizes[1] != others[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({sizes[0]}), mat ({sizes[0]}x{sizes[1]}), vec ({others[0]})"
+        )
     return rows.mv(input, vec)
-
-
-def check_matrix_and_vector(shape, mat, vec):
-    """RuntimeError unless a matrix, a vector and the shape of what is added to their product go together."""
-    if len(shape) > 1 or mat.array.ndim != 2 or vec.array.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {mat.array.ndim}, {vec.array.ndim}")
-    (m, n), p = mat.array.shape, vec.array.shape[0]
-    if n != p or shape not in ((m,), (1,), ()):
-        raise RuntimeError(f"size mismatch, got input ({math.prod(shape)}), mat ({m}x{n}), vec ({p})")
 
 
 def dot(input, tensor):
@@ -85,12 +80,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         if t.array.dtype != mat2.array.dtype:
             kinds = t.dtype.title, mat2.dtype.title
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
-    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
-        if matrix.array.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
     check_matrices("mat1", "mat2", mat1, mat2)
-    if mat1.array.dtype.kind == "b" and input.array.size:
-        kernels.floats(mat1.array, "addmm_impl_cpu_")
     if beta != 1 or alpha != 1:
         return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
     return rows.addmm(input, mat1, mat2)

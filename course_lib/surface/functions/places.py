@@ -60,14 +60,7 @@ def take_along_dim(input, indices, dim=None):
     """The elements at the places that indices, broadcast against the input, name along a dimension."""
     if dim is None:
         return rows.gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
-    dim, sizes = dimension(input, dim), (input.array.ndim, indices.array.ndim)
-    if sizes[0] != sizes[1]:
-        raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{sizes[0]} dimensions for input, and {sizes[1]} dimensions for indices"
-        )
-    if not sizes[0]:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = dimension(input, dim)
     indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
     others = [[1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices)]
     try:

@@ -80,14 +80,13 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > weights.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if np.any(np.sum(weights, -1) == 0):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if num_samples <= 0 or not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample = {num_samples} of {weights.shape[-1]}: it must be at least 1, and at most "
+            "prob_dist.size(-1) samples without replacement"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0) or np.any(np.sum(weights, -1) == 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0, or a sum of 0")
     draw, source = creation.source_of(generator)
     lines = weights.reshape(-1, weights.shape[-1])
     if replacement and num_samples > 1:  # each number falls into one of the steps of the sums
@@ -104,11 +103,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 def exponential_(input, lambd=1.0, *, generator=None):
     """Overwrite the tensor with random waiting times, 1 / lambd long on average."""
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {input.dtype.title}"
-        )
+    creation.floating("exponential_", input.dtype)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     (draw, source), like = creation.source_of(generator), memory_of(input)

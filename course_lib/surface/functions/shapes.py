@@ -15,7 +15,7 @@ from course_lib.engine.build import rows
 from course_lib.engine.fit import fit
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation
-from course_lib.surface.functions.dimensions import dims_of, shape_arguments
+from course_lib.surface.functions.dimensions import check_distinct, dims_of, shape_arguments
 from course_lib.surface.functions.results import without_gradient
 from course_lib.surface.joining import cat
 
@@ -293,9 +293,7 @@ def repeat(input, *sizes, repeats=None):
 def flip(input, *along, dims=None):
     """The order of elements reversed along dimensions."""
     dims = tuple(dimension(input, d) for d in shape_arguments(along if dims is None else (dims,)))
-    for d in dims:
-        if dims.count(d) > 1:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    check_distinct(dims)
     return rows.flip(input, dims)
 
 

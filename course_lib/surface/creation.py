@@ -251,9 +251,10 @@ def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False
     return finish(filled, dtype, requires_grad, device)
 
 
-def ones_like(input, **options):
+def ones_like(input, *, dtype=None, device=None, requires_grad=False):
     """Ones in the shape and type of `input`; requires_grad is not inherited."""
-    return full_like(input, 1, **options)
+    ones = np.ones_like(memory_of(input), order=layout(input))
+    return finish(ones, dtype, requires_grad, device)
 
 
 empty, empty_like = zeros, zeros_like  # memory that holds zeros, so that nothing depends on chance
@@ -352,14 +353,16 @@ def floating(kernel, dtype):
 
 def randn(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers with mean 0 and standard deviation 1."""
-    memory = zeros(*sizes, size=size, dtype=dtype)
-    return finish(normal_values(memory, 0, 1, generator), None, requires_grad, device)
+    size = shape_from(sizes if size is None else (size,))
+    kind, (draw, source) = floating("normal_kernel_cpu", dtype), source_of(generator)
+    return finish(draw.normals(source, math.prod(size), kind, True).reshape(size), dtype, requires_grad, device)
 
 
 def rand(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers spread evenly over [0, 1)."""
-    memory = zeros(*sizes, size=size, dtype=dtype)
-    return finish(even_values(memory, 0, 1, generator), None, requires_grad, device)
+    size = shape_from(sizes if size is None else (size,))
+    kind, (draw, source) = floating("check_uniform_bounds", dtype), source_of(generator)
+    return finish(draw.fractions(source, math.prod(size), kind).reshape(size), dtype, requires_grad, device)
 
 
 def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):

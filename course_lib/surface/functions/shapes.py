@@ -222,8 +222,10 @@ def narrow(input, dim, start, length):
     """A stretch of a dimension, as a view."""
     if input.array.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    dim, start = dimension(input, dim), int(start)
+    dim, start = dimension(input, dim), whole_number(start)
     size = input.array.shape[dim]
+    if start is None:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:

@@ -39,23 +39,23 @@ __version__ = "0.9.0"
 
 _OPERATIONS = """
     neg reciprocal exp expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh sigmoid relu
-    abs erf sign floor ceil maximum minimum atan2 logaddexp nan_to_num triu tril masked_select
+    abs erf sign floor ceil maximum minimum atan2 logaddexp nan_to_num triu tril
+    lerp remainder fmod floor_divide transpose unsqueeze index_select gather scatter scatter_add index_add masked_fill
 """.split()  # rows of the table
 _METHODS = """
-    clone detach detach_ is_inference zero_ fill_ masked_fill clamp_ neg_ is_floating_point
+    clone detach detach_ is_inference zero_ fill_ clamp_ neg_ is_floating_point swapaxes numel
 """.split()  # functions that are the methods of their names
 _PACKAGES = ["autograd", "cuda", "linalg", "nn", "optim", "random", "utils"]
 
 _FUNCTIONS = """
-    add sub mul div true_divide floor_divide pow square lerp clamp round remainder fmod result_type promote_types
+    add sub mul div true_divide pow square clamp round result_type promote_types
     eq ne lt le gt ge logical_not logical_and logical_or isnan isinf isfinite equal isclose allclose isin is_tensor
-    numel
     sum mean max min argmax argmin all any prod var std var_mean std_mean norm amax amin logsumexp softmax log_softmax
     cumsum cumprod sort argsort topk median kthvalue nonzero unique
     mm mv dot bmm matmul outer inner tensordot diag trace cross cdist einsum
-    reshape flatten t transpose permute unsqueeze squeeze select unbind movedim swapaxes tile vstack hstack meshgrid
+    reshape flatten t permute squeeze select unbind movedim tile vstack hstack meshgrid
     unflatten narrow diagonal split chunk flip roll repeat_interleave
-    where index_select gather scatter scatter_add index_add take_along_dim
+    where take_along_dim masked_select
     normal bernoulli randint_like multinomial
 """.split()
 _CREATION = """

@@ -34,39 +34,6 @@ class Storage:
         return self.array.nbytes
 
 
-def copied_with_storage(array, memo):
-    """A copy that looks at a copy of the whole memory as `array` does at the memory; what is in the memo is shared."""
-    whole, *place = in_storage(array)
-    if whole is None:
-        return np.array(array)
-    if ("memory", id(whole)) not in memo:
-        memo["memory", id(whole)] = np.array(whole)
-    copy = memo["memory", id(whole)]
-    return copy if whole is array else at_place(copy, *place)
-
-
-def in_storage(array):
-    """(the whole memory, shape, strides, first byte): how `array` looks at its memory; Nones when it cannot be said."""
-    whole = Storage(array).array
-    if whole.dtype != array.dtype or not (whole.flags.c_contiguous or whole.flags.f_contiguous):
-        return None, None, None, None
-    return whole, array.shape, array.strides, array.__array_interface__["data"][0] - Storage(array).data_ptr()
-
-
-def at_place(whole, shape, strides, start):
-    """The array that looks at a whole memory in this way."""
-    elements = whole.reshape(-1) if whole.flags.c_contiguous else whole.T.reshape(-1)
-    return np.ndarray(shape, whole.dtype, elements, start, strides)
-
-
-def resized(array, shape):
-    """An array of another shape on the memory from an array's first element on; zeros where that is too little."""
-    whole, _, _, start = in_storage(array)
-    if whole is None or start + math.prod(shape) * array.itemsize > whole.nbytes:
-        return np.zeros(shape, array.dtype)
-    return at_place(whole, shape, None, start)
-
-
 def check_overlap(tensor, operands):
     """RuntimeError when an element of the tensor would be written twice, or is also an element of an operand."""
     target = tensor.array

@@ -44,11 +44,6 @@ INFERENCE_IN_PLACE = (
     "You can make a clone to get a normal tensor before doing inplace update."
     "See https://github.com/pytorch/rfcs/pull/17 for more details."
 )
-FILL_TAKES_NUMBERS = (
-    "fill_() received an invalid combination of arguments - got ({0}), but expected one of:\n * (Tensor value)\n"
-    "      didn't match because some of the arguments have invalid types: (!{0}!)\n * (Number value)\n"
-    "      didn't match because some of the arguments have invalid types: (!{0}!)\n"
-)
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
 RETAIN_GRAD_OF_PLAIN = "can't retain_grad on Tensor that has requires_grad=False"
 HOOK_NOT_COPIED = (

@@ -19,15 +19,18 @@ OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they canno
 
 NUMBERS = (  # parameters that are numbers, where no function of functions.py has looked at them before
     "alpha", "beta", "delta", "eps", "lambd", "max_val", "min_val", "negative_slope", "threshold", "scale", "value",
-    "weight", "momentum", "correction",
+    "weight", "momentum", "correction", "other",
 )  # fmt: skip
 
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
 
 
-def write_arguments(row, checks=()):
+def write_arguments(row, variant="", checks=()):
     """Turn the arguments into arrays of a common type. `checks`: lines that come before types are compared."""
     text = []
+    if row.of_tensor:
+        text += [f"    if isinstance({row.names[-1]}, Tensor):",
+                 f"        return rows.{row.of_tensor}{variant}({', '.join(row.names)})"]
     optional = [t for t in row.tensors if f"{t}=None" in row.parameters]
     checked = [t for t in row.tensors if t not in optional and (t not in row.operands or row.only_tensors)]
     if row.operands and not row.only_tensors:
@@ -51,6 +54,8 @@ def write_arguments(row, checks=()):
             given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
             text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
                      f"        {p} = number_argument({row.name!r}, {p!r}, {p})"]
+    for p, mark in row.dims.items():
+        text.append(f"    {p} = dimension(self, {p}{', extra=1' * (mark == 'new dim')})")
     for t in row.tensors:
         array = f"memory_of({t})" if row.view else f"{t}.array"
         text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
@@ -132,6 +137,27 @@ def number_argument(name, parameter, value):
     if not isinstance(value, int | float | np.number | np.bool_):
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type_name(value)}")
     return number_of(value)
+
+
+def whole_number(value):
+    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
+    if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
+        return int(value.array)
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+
+
+def dimension(tensor, dim, extra=0):
+    """A dimension counted from the front; IndexError when the tensor does not have it."""
+    if type(dim) is int and 0 <= dim < tensor.array.ndim:
+        return dim
+    n = max(tensor.array.ndim + extra, 1)
+    if type(dim) is not int:
+        given, dim = dim, whole_number(dim)
+        if dim is None:
+            raise TypeError(f"dim must be int, not {type_name(given)}")
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
 
 
 def rank(tensor):

@@ -112,10 +112,23 @@ def on_arrays_function(name):
     """A function that formulas call, in the form that takes arrays."""
     if function := kernel(name):
         return function
+    if name not in ROWS:
+        return for_arrays(ON_TENSORS[name])
     row = ROWS[name]
     if re.fullmatch(r"np\.\w+\(self\)", row.forward):
         return getattr(np, row.forward[3:-6])
     return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", OPERATION_NAMES)
+
+
+def for_arrays(function):
+    """A function that is written for tensors only, for arrays: of gradients that are rare one form is enough."""
+
+    def as_tensor(value):
+        if isinstance(value, list):
+            return [as_tensor(each) for each in value]
+        return tensors.new_tensor(value) if isinstance(value, np.ndarray | np.generic) else value
+
+    return lambda *values: function(*map(as_tensor, values)).array
 
 
 ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors: surface/twins.py has more
@@ -180,7 +193,7 @@ def mark_inference(*results):
 
 OPERATION_NAMES = {  # what generated operations see
     **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
-    "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
+    "rows": rows, "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
     "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of, "mark_inference": mark_inference,
     "instrument": instrument, "pack_before_writing": pack_before_writing,
 }  # fmt: skip

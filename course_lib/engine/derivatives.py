@@ -128,7 +128,7 @@ row("unbind(self, dim)", "kernels.unbind(self, dim)", view="multiple outputs",
 
 row("clone(self)", "kernels.copy(self)", elementwise=False,
     self="grad")
-row("gather(self, dim, index: Tensor)", "kernels.pick(self, dim, index)", elementwise=False,
+row("gather(self, dim: dim, index: Tensor)", "kernels.pick(self, dim, index)", elementwise=False,
     keeps=("self",),
     self="scatter_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 

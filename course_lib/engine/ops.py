@@ -34,7 +34,7 @@ from course_lib.engine.saved import pack_slots
 
 state = grad_mode.state
 
-UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill")  # elements may share a place
+UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor")  # elements may share a place
 NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
 
 ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
@@ -49,7 +49,8 @@ class Row:
     """One line of the table: how an operation computes, and how its gradients do.
 
     schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors; if the
-              first operand is marked, none may be a number
+              first operand is marked, none may be a number. ": dim" marks a dimension of self, counted from either
+              end, and ": new dim" the place of one that self gets
     forward   an expression in NumPy; tensor parameters stand for their arrays
     formulas  parameter -> expression for its gradient, in `grad` and the other names. **The names an expression
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
@@ -65,22 +66,24 @@ class Row:
     view      the result looks at self's memory; "multiple outputs" when there are several
     outputs   names of several results; only the first has a gradient, the others can be used in formulas
     in_place  also make the variant that overwrites self (left out: when element-wise; "only": make nothing else)
+    of_tensor the row that takes over when the last argument, a number here, is a tensor
     """
 
     def __init__(
         self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
-        outputs=None, in_place=None, recorded=None, promotes="promote", **formulas
+        outputs=None, in_place=None, recorded=None, promotes="promote", of_tensor=None, **formulas
     ):
         self.name, _, self.schema = schema.removesuffix(")").partition("(")
         self.forward, self.formulas, self.outputs, self.keeps = forward, formulas, outputs, keeps
         self.floating, self.view, self.recorded, self.promotes = floating, view, recorded or {}, promotes
+        self.of_tensor = of_tensor
         self.elementwise = (not view and outputs is None) if elementwise is None else elementwise
         self.in_place = bool(self.elementwise) if in_place is None else in_place
         self.given = node, broadcasts
 
     def __getattr__(self, name):
         """What `work_out` finds, when it is first asked for: most rows are never used, and importing waits for none."""
-        if name not in "parameters names tensors only_tensors node operands broadcasts wants saved".split():
+        if name not in "parameters names dims tensors only_tensors node operands broadcasts wants saved".split():
             raise AttributeError(name)
         self.work_out(*self.given)
         return vars(self)[name]
@@ -93,7 +96,8 @@ class Row:
         saved      {name: the inputs whose formula needs it}, in the order in which backward unpacks: results last
         """
         marked = self.schema.split(", ")
-        self.parameters = [p.replace(": Tensor", "") for p in marked]
+        self.parameters = [re.sub(r": (Tensor|dim|new dim)\b", "", p) for p in marked]
+        self.dims = dict(p.split(": ") for p in marked if p.endswith((": dim", ": new dim")))
         self.names = [p.partition("=")[0] for p in self.parameters]
         self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
         self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
@@ -396,7 +400,7 @@ def write_in_place(row):
     text = [f"def {name}({', '.join(row.parameters)}):", f'    """{name}: overwrites self by {row.forward}"""']
     recorded = " and self.array.dtype.kind == 'f'" if row.in_place == "only" else ""  # integers have no gradient
     wants, checked = " or ".join(f"requires_grad({p})" for p in row.formulas), recorded * (row.name == "copy")
-    text += arguments.write_arguments(row, [
+    text += arguments.write_arguments(row, "_", [
         "    recording = state.recording", "    if self.meta is not None and (recording > 0 or self.meta.inference):",
         f"        check_in_place(self, recording > 0{checked} and ({wants}))",
     ])  # fmt: skip

@@ -3,7 +3,6 @@
 PyTorch: torch/_tensor.py, torch/serialization.py.
 """
 
-import io
 import os
 import pathlib
 import pickle
@@ -12,7 +11,6 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import messages
-from course_lib.arrays.memory import at_place, copied_with_storage, in_storage
 from course_lib.engine import views
 from course_lib.engine.grad_mode import state
 from course_lib.engine.graph import want_grad
@@ -26,11 +24,7 @@ Tensor.writes_when_copied = 1  # PyTorch fills the copy in place
 
 def __reduce_ex__(self, protocol):
     warn_of_hooks(self)
-    array = self.array
-    if isinstance(array, np.ndarray):  # copied, so that a pickle of two that share memory does not share it
-        whole, *place = in_storage(array)
-        array = np.array(array) if whole is None or whole is array else (np.array(whole), *place)
-    return _rebuild, (type(self), array, requires_grad(self)), self.__dict__ or None
+    return _rebuild, (type(self), np.array(self.array), requires_grad(self)), self.__dict__ or None
 
 
 def warn_of_hooks(tensor):
@@ -41,38 +35,21 @@ def warn_of_hooks(tensor):
 
 
 def _rebuild(cls, array, wants_grad):
-    array = creation.with_known_type(at_place(*array) if isinstance(array, tuple) else array)
-    tensor = new_tensor(array, cls)
+    tensor = new_tensor(creation.with_known_type(array), cls)
     counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
     if state.inference:
         meta_of(tensor).inference = True
     return want_grad(tensor) if wants_grad else tensor
 
 
-def reduce_with_storage(tensor):
-    """What a pickle of a tensor is made from, and how it looks at its memory."""
-    rebuild, (cls, array, wants_grad), names = tensor.__reduce_ex__(2)
-    if isinstance(tensor.array, np.ndarray):
-        whole, *place = in_storage(tensor.array)
-        array = array if whole is None else tensor.array if whole is tensor.array else (whole, *place)
-    return rebuild, (cls, array, wants_grad), names
-
-
-class WithStorages(pickle.Pickler):
-    """Writes tensors so that those that share memory share it again. (A plain pickle does not, as in PyTorch.)"""
-
-    def reducer_override(self, obj):
-        return reduce_with_storage(obj) if isinstance(obj, Tensor) else NotImplemented
-
-
 def save(obj, f):
     """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)
 
+    Each tensor is written by itself: what shared memory before shares none when it is read.
+
     What stood at the path is replaced when the new file is complete: an error leaves it as it was.
     """
-    buffer = io.BytesIO()
-    WithStorages(buffer).dump(obj)
-    data = buffer.getvalue()
+    data = pickle.dumps(obj)
     if hasattr(f, "write"):
         f.write(data)
         return
@@ -120,8 +97,7 @@ def __deepcopy__(self, memo):
         raise RuntimeError(messages.DEEPCOPY_OF_NON_LEAF)
     if id(self) in memo:
         return memo[id(self)]
-    array = copied_with_storage(memory_of(self), memo) if self.keeps_grad_when_copied else np.array(self.array)
-    copy = memo[id(self)] = new_tensor(array, type(self))
+    copy = memo[id(self)] = new_tensor(np.array(self.array), type(self))
     counter_of(copy).value += self.writes_when_copied
     if state.inference:
         meta_of(copy).inference = True

@@ -198,11 +198,6 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
 
 
-def empty(*sizes, size=None, dtype=None, device=None, requires_grad=False):
-    """Memory of the given shape. Here it holds zeros, so that nothing depends on chance."""
-    return zeros(*sizes, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
     """Ones on the diagonal, zeros elsewhere."""
     n, m = shape_from((n, n if m is None else m))
@@ -249,12 +244,6 @@ def zeros_like(input, *, dtype=None, device=None, requires_grad=False):
     return finish(zeros, dtype, requires_grad, device)
 
 
-def ones_like(input, *, dtype=None, device=None, requires_grad=False):
-    """Ones in the shape and type of `input`; requires_grad is not inherited."""
-    ones = np.ones_like(memory_of(input), order=layout(input))
-    return finish(ones, dtype, requires_grad, device)
-
-
 def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value in the shape and type of `input`."""
     kind = numpy_type(dtype, input.array.dtype)
@@ -262,22 +251,16 @@ def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False
     return finish(filled, dtype, requires_grad, device)
 
 
-def empty_like(input, *, dtype=None, device=None, requires_grad=False):
-    """Memory in the shape and type of `input`, holding zeros."""
-    return zeros_like(input, dtype=dtype, device=device, requires_grad=requires_grad)
+def ones_like(input, *, dtype=None, device=None, requires_grad=False):
+    """Ones in the shape and type of `input`; requires_grad is not inherited."""
+    ones = np.ones_like(memory_of(input), order=layout(input))
+    return finish(ones, dtype, requires_grad, device)
+
+
+empty, empty_like = zeros, zeros_like  # memory that holds zeros, so that nothing depends on chance
 
 
 # --- in an old tensor's type, and as old programs write it ------------------------------------------------------
-
-
-def new_full(input, size, fill_value, *, dtype=None, device=None, requires_grad=False):
-    """One value in another shape and this tensor's type."""
-    return full(size, fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
-
-
-def new_empty(input, *size, dtype=None, device=None, requires_grad=False):
-    """Memory in another shape and this tensor's type, holding zeros."""
-    return empty(*size, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
@@ -402,21 +385,11 @@ def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False)
     return finish(draw.permutation(source, *shape_from((n,))), dtype or dtypes.int64, requires_grad, device)
 
 
-def randn_like(
-    input, *, generator=None, dtype=None, device=None, requires_grad=False
-):
+def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Normal random numbers in the shape and type of `input`, laid out like it."""
-    kind, (draw, source) = floating("normal_kernel_cpu", dtype or input.dtype), source_of(generator)
-    order, like = layout(input), memory_of(input)
-    in_rows = np.empty_like(like, order=order).flags.c_contiguous  # as the result: what has gaps is made without
-    drawn = draw.normals(source, like.size, kind, in_rows)
-    return finish(draw.in_memory_order(drawn, like, order), None, requires_grad, device)
+    return finish(normal_values(zeros_like(input, dtype=dtype), 0, 1, generator), None, requires_grad, device)
 
 
 def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
-    kind, (draw, source) = floating("check_uniform_bounds", dtype or input.dtype), source_of(generator)
-    like = memory_of(input)
-    order = layout(input)
-    drawn = draw.in_memory_order(draw.fractions(source, like.size, kind), like, order)
-    return finish(drawn, None, requires_grad, device)
+    return finish(even_values(zeros_like(input, dtype=dtype), 0, 1, generator), None, requires_grad, device)

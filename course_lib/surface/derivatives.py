@@ -13,15 +13,13 @@ row("reciprocal(self)", "1 / self", floating=True,
 # With a number as the other operand: what Python's operators do with one is another node. Formulas use these.
 row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
     self="grad")
-row("sub_number(self, other)", "self - other", node="SubBackward1", elementwise=False,
-    self="grad")
 row("mul_number(self, other)", "self * other", node="MulBackward1", elementwise=False,
     self="mul_number(grad, other)")
 row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
     self="div_number(grad, other)")
 row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
     keeps=("exponent", "result", "self"),
-    self="where(exponent == 0, 0.0, grad * (exponent * raised(self, one_less(exponent))))",
+    self="where(exponent == 0, 0.0, grad * (exponent * self ** (exponent - 1)))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
@@ -34,11 +32,12 @@ row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(oth
     other="by_factor(-grad, alpha)")
 row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
-    self="grad",
-    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'floor')")
-row("remainder_number(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0",
+row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0", elementwise=False,
+    in_place=True, of_tensor="remainder_tensor",
     self="grad")
+row("remainder_tensor(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
+    self="grad",
+    other="-grad * rounded_quotient(self, other, 'floor')")
 row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
     self="no_derivative('aten::floor_divide')",
     other="no_derivative('aten::floor_divide')")
@@ -47,10 +46,11 @@ row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, o
     self="zeros_like(grad)",
     other="zeros_like(grad)")
 row("lerp(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+    of_tensor="lerp_tensor",
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
 row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
-    node="LerpBackward1", keeps=("weight",), recorded={"self": "grad * one_minus(weight)"},
+    node="LerpBackward1", keeps=("weight",),
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
@@ -62,7 +62,7 @@ row("addcmul(self: Tensor, tensor1, tensor2, value=1)",
 row("addcdiv(self: Tensor, tensor1, tensor2, value=1)",
     "self + value * (tensor1 / tensor2)", keeps=("tensor2",),
     self="grad",
-    tensor1="grad * number_over(value, tensor2)",
+    tensor1="grad * (value / tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
 
 # --- writing a tensor without dimensions ---------------------------------------------------------------------
@@ -73,7 +73,6 @@ row("fill_tensor(self, value)", "kernels.only_number(value, self)", node="FillBa
     value="grad")
 row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)",
     node="MaskedFillBackward1", elementwise=False, broadcasts=("self", "value"), in_place=True,
-    recorded={"value": "masked_select(grad, mask)"},
     self="zero_where(mask, grad)",
     value="where(mask, grad, 0.0)")
 
@@ -93,9 +92,9 @@ row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
     self="mul_number(grad, -0.5) * result ** 3")
 row("tan(self)", "np.tan(self)", floating=True,
     self="grad * add_number(result ** 2, 1)")
-row("asin(self)", "np.arcsin(self)", floating=True, recorded={"self": "grad * rsqrt(add_number(-self * self, 1))"},
+row("asin(self)", "np.arcsin(self)", floating=True,
     self="grad * rsqrt(1 - self * self)")
-row("acos(self)", "np.arccos(self)", floating=True, recorded={"self": "grad * -rsqrt(add_number(-self * self, 1))"},
+row("acos(self)", "np.arccos(self)", floating=True,
     self="grad * -rsqrt(1 - self * self)")
 row("atan(self)", "np.arctan(self)", floating=True,
     self="grad / add_number(self * self, 1)")
@@ -103,27 +102,14 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)",
+row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)", of_tensor="clamp_min_tensor",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)",
+row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)", of_tensor="clamp_max_tensor",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
     min="where(self < min, grad, 0.0)")
 row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
-    self="where(self <= max, grad, 0.0)",
-    max="where(self > max, grad, 0.0)")
-row("clamp_tensors(self, min, max)", "kernels.between(self, min, max)", node="ClampBackward0",
-    recorded={"self": "where(written((self >= min) & (self <= max)), grad, 0.0)",
-              "min": "where(written((min < max) & (self < min)), grad, 0.0)",
-              "max": "where(written((self > max) | (max < min)), grad, 0.0)"},
-    self="where((self >= min) & (self <= max), grad, 0.0)",
-    min="where((min < max) & (self < min), grad, 0.0)",
-    max="where((self > max) | (max < min), grad, 0.0)")
-row("clamp_lower(self, min)", "np.maximum(min, self)", node="ClampBackward0",
-    self="where(self >= min, grad, 0.0)",
-    min="where(self < min, grad, 0.0)")
-row("clamp_upper(self, max)", "np.minimum(max, self)", node="ClampBackward0",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
 row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
@@ -144,13 +130,10 @@ row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, 
     self="grad * finite(self)")
 row("round_decimals(self, decimals)", "kernels.rounded_to(self, decimals)", node="RoundBackward1",
     self="zeros_like(grad)")
-row("fmod_number(self, other)", "kernels.fmod(self, other)", node="FmodBackward0",
-    self="grad")
 row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
     self="grad",
-    other="-grad * rounded_quotient(typed(self, grad), typed(other, grad), 'trunc')")
+    other="-grad * rounded_quotient(self, other, 'trunc')")
 row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
-    recorded={"all": "atan2_grads(grad, self, other, self_edge, other_edge)"},
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
 row("hypot(self: Tensor, other)", "np.hypot(self, other)",
@@ -158,12 +141,8 @@ row("hypot(self: Tensor, other)", "np.hypot(self, other)",
     other="grad * other / result")
 row("logaddexp(self: Tensor, other)", "np.logaddexp(self, other)",
     in_place=False,
-    recorded={"self": "grad / add_number(exp(difference(other, self)), 1)",
-              "other": "grad / add_number(exp(difference(self, other)), 1)"},
-    self="grad / (1 + exp(difference(other, self)))",
-    other="grad / (1 + exp(difference(self, other)))")
-row("logit(self, eps=None)", "kernels.logit(self, eps)", floating=True,
-    self="logit_backward(grad, self, eps)")
+    self="grad / (1 + exp(other - self))",
+    other="grad / (1 + exp(self - other))")
 
 # --- comparing two tensors -----------------------------------------------------------------------------------
 
@@ -171,7 +150,7 @@ row("minimum(self: Tensor, other)", "np.minimum(other, self)", in_place=False,
     self="share_of_larger(grad, other, self)",
     other="share_of_larger(grad, self, other)")
 row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
-    broadcasts=("self",), in_place=True,
+    broadcasts=("self",), in_place=True, of_tensor="masked_fill_tensor",
     self="zero_where(mask, grad)")
 
 # --- reductions ----------------------------------------------------------------------------------------------
@@ -181,7 +160,7 @@ row("mean_dim(self, dim, keepdim=False)", "kernels.mean(self, dim, keepdim)", no
     self="mean_grad(restore_dim(grad, self_sym_sizes, dim, keepdim), self_sym_sizes, numel(self_sym_sizes, dim))")
 row("max_all(self)", "kernels.extreme(self, np.max, 'max')", node="MaxBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("cumsum(self, dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
+row("cumsum(self, dim: dim)", "kernels.running(np.cumsum, self, dim)", elementwise=False, in_place=True,
     self="flip(cumsum(flip(grad, (dim,)), dim), (dim,))")
 row("softmax(self, dim)", "kernels.softmax(self, dim)", elementwise=False,
     self="softmax_backward(grad, result, dim)")
@@ -230,16 +209,11 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * exp(self - restore_dim(result, self_sym_sizes, dim, keepdim))")
-row("cumprod(self, dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
+row("cumprod(self, dim: dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
     keeps=("result",),
     self="cumprod_grad(grad, self, result, dim)")
 row("median_all(self)", "kernels.median(self)", node="MedianBackward0", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("median_dim(self, dim, keepdim=False)", "kernels.median_along(self, dim, keepdim)", node="MedianBackward1",
-    outputs=("values", "indices"),
-    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("kthvalue(self, k, dim, keepdim=False)", "kernels.kthvalue(self, k, dim, keepdim)", outputs=("values", "indices"),
-    self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 
 # --- products of matrices ------------------------------------------------------------------------------------
 
@@ -258,24 +232,15 @@ row("addmm_scaled(self, mat1, mat2, beta, alpha)",
     self="by_factor(grad, beta)",
     mat1="by_factor(mm(grad, t(mat2)), alpha)",
     mat2="by_factor(mm(t(mat1), grad), alpha)")
-row("cross(self, other, dim)", "np.cross(self, other, axis=dim)", node="LinalgCrossBackward0", elementwise=False,
-    self="cross(other, grad, dim)",
-    other="cross(grad, self, dim)")
-row("inv(A)", "kernels.inverse_and_info(A)", node="LinalgInvExBackward0", outputs=("inverse", "info"),
-    recorded={"A": "inverse_grad(grad, inverse)"},
-    A="-(swap_last(inverse) @ grad @ swap_last(inverse))")
-row("solve_vector(A, B)", "kernels.solution(A, B[..., None])[..., 0]", node="LinalgSolveExBackward0",
-    elementwise=False, recorded={"all": "solve_vector_grads(grad, A, result, A_edge, B_edge)"},
-    A="-(swap_last(inverse(A)) @ column(grad) @ swap_last(column(result)))",
-    B="reshape(swap_last(inverse(A)) @ column(grad), grad.shape)")
+row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
+    A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
-    recorded={"all": "solve_grads(grad, A, result, A_edge, B_edge)"},
-    A="-(swap_last(inverse(A)) @ grad @ swap_last(result))",
-    B="swap_last(inverse(A)) @ grad")
+    A="-(solve(A.swapaxes(-1, -2), grad) @ result.swapaxes(-1, -2))",
+    B="solve(A.swapaxes(-1, -2), grad)")
 
 # --- views: the result looks at the same memory --------------------------------------------------------------
 
-row("transpose(self, dim0, dim1)", "kernels.swap(self, dim0, dim1)", view=True,
+row("transpose(self, dim0: dim, dim1: dim)", "kernels.swap(self, dim0, dim1)", view=True,
     self="transpose(grad, dim0, dim1)")
 row("permute(self, dims)", "self.transpose(dims)", view=True,
     self="permute(grad, inverse_order(dims))")
@@ -304,7 +269,6 @@ row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided
     view=True,
     self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
 row("unfold(self, dimension, size, step)", "kernels.windows_along(self, dimension, size, step)", view=True,
-    recorded={"self": "unfold_backward(grad, self_sym_sizes, dimension, size, step)"},
     self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
 row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
@@ -315,7 +279,7 @@ row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, br
     self="grad")
 row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
     self="flip(grad, dims)")
-row("index_select(self, dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
+row("index_select(self, dim: dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 row("clone_contiguous(self)", "np.array(self, order='C')", node="CloneBackward0", elementwise=False,
     self="grad")
@@ -330,70 +294,28 @@ row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", eleme
     self="triu(grad, diagonal)")
 row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
     self="tril(grad, diagonal)")
-row("scatter_add(self, dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
+row("scatter_add(self, dim: dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
     in_place=True,
     self="grad",
     src="gather(grad, dim, index)")
-row("index_add(self, dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
+row("index_add(self, dim: dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
     elementwise=False, in_place=True, keeps=("source with source",),
-    recorded={"source": "by_factor(expanded_like(index_select(grad, dim, index), source), alpha)"},
     self="grad",
-    source="index_select(grad, dim, index) * alpha")
-row("masked_select(self, mask: Tensor)", "kernels.masked_select(self, mask)", elementwise=False, keeps=("self",),
-    self="sum_to(masked_scatter(zeros_like(self), mask, grad), self.shape)")
-row("masked_scatter(self, mask: Tensor, source)", "kernels.masked_scatter(self, mask, source)", elementwise=False,
-    broadcasts=("self",), in_place=True,
-    recorded={"source": "masked_scatter_backward(grad, mask, source_sym_sizes)"},
-    self="zero_where(mask, grad)",
-    source="filled_up(masked_select(grad, mask), source_sym_sizes)")
-row("scatter(self, dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)", elementwise=False, in_place=True,
-    self="scatter_value(grad, dim, index, 0.0)",
+    source="by_factor(index_select(grad, dim, index), alpha)")
+row("scatter_tensor(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
+    node="ScatterBackward0", elementwise=False, in_place=True,
+    self="scatter(grad, dim, index, 0.0)",
     src="gather(grad, dim, index)")
-row("scatter_value(self, dim, index: Tensor, value)", "kernels.put_at(self, dim, index, value)",
-    node="ScatterBackward1", elementwise=False, in_place=True,
-    self="scatter_value(grad, dim, index, 0.0)")
-row("index_fill(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)", elementwise=False,
-    in_place=True,
-    self="index_fill(grad, dim, index, 0.0)")
-row("index_fill_tensor(self, dim, index: Tensor, value)", "kernels.filled_at(self, dim, index, value)",
-    node="IndexFillBackward1", elementwise=False, in_place=True, broadcasts=("self", "value"),
-    self="index_fill(grad, dim, index, 0.0)",
-    value="sum_of(index_select(grad, dim, different(index)))")
-row("index_copy(self, dim, index: Tensor, source)", "kernels.slices_at(self, dim, index, source)", elementwise=False,
-    in_place=True, keeps=("source with source",),
-    recorded={"source": "expanded_like(index_select(grad, dim, index), source)"},
-    self="index_fill(grad, dim, index, 0.0)",
-    source="reshape(index_select(grad, dim, index), source_sym_sizes)")
-row("masked_scatter_backward(grad_output, mask: Tensor, sizes)",
-    "kernels.filled_up(kernels.masked_select(grad_output, mask), sizes)", node="MaskedScatterBackwardBackward0",
-    elementwise=False,
-    grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
-row("unfold_backward(grad_in, sizes, dim, size, step)", "kernels.back_from_windows(grad_in, sizes, dim, size, step)",
-    node="UnfoldBackwardBackward0", elementwise=False,
-    recorded={"grad_in": "unfold(grad, dim, size, step)"},
-    grad_in="windows_along(grad, dim, size, step)")
-row("diag_embed(self, offset, dim1, dim2)", "kernels.on_diagonal(self, offset, dim1, dim2)", elementwise=False,
-    self="diagonal(grad, offset, dim1, dim2)")
+row("scatter(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
+    node="ScatterBackward1", elementwise=False, in_place=True, of_tensor="scatter_tensor",
+    self="scatter(grad, dim, index, 0.0)")
 row("roll(self, shifts, dims)", "kernels.rolled(self, shifts, dims)", elementwise=False,
     self="roll_back(grad, shifts, dims)")
-row("diagonal_copy(self, offset, dim1, dim2)", "np.array(kernels.diagonal(self, offset, dim1, dim2))",
-    node="DiagonalBackward0_copy", elementwise=False,
-    self="place_diagonal(grad, self_sym_sizes, offset, dim1, dim2)")
-row("trace(self)", "np.trace(self)", elementwise=False,
-    recorded={"self": "filled_diagonal(grad, self_sym_sizes)"},
-    self="place_diagonal(expand(grad, shorter_side(self_sym_sizes)), self_sym_sizes, 0, 0, 1)")
 
 # --- only in place -------------------------------------------------------------------------------------------
 
 row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
     self="zeros_like(grad)")
-row("lt_number(self, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward0", elementwise=False,
-    in_place="only",
-    self="zeros_like(grad)")
-row("lt_tensor(self, other, values)", "np.asarray(values).astype(self.dtype)", node="LtBackward1", elementwise=False,
-    broadcasts=("self", "other"), in_place="only",
-    self="zeros_like(grad)",
-    other="zeros_like(grad)")
 
 # --- only in place: random numbers ---------------------------------------------------------------------------
 
@@ -430,8 +352,8 @@ row("select_where(condition: Tensor, self, other)", "np.where(condition, self, o
 row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
     node="MaxBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("unsqueeze(self, dim)", "kernels.add_dim(self, dim)", view=True,
+row("unsqueeze(self, dim: new dim)", "kernels.add_dim(self, dim)", view=True,
     self="squeeze_dim(grad, dim)")
 row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
-    in_place="only",
+    in_place="only", of_tensor="fill_tensor",
     self="zeros_like(grad)")

@@ -220,6 +220,8 @@ def waiting_times(source, count):
 
 def in_memory_order(values, like, order="K"):
     """Drawn values in the shape of an array, the first for what lies first in its memory."""
+    if like.flags.c_contiguous:
+        return values.reshape(like.shape)
     result = np.empty_like(like, dtype=values.dtype, order=order)
     result.ravel("K")[...] = values
     return result

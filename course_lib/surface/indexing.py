@@ -14,9 +14,8 @@ from course_lib.engine.fit import fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
-from course_lib.engine.tensor import Tensor, counter_of, memory_of, new_tensor
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
-from course_lib.surface.parsing import whole_number
 
 state = grad_mode.state
 LIST_AS_TUPLE = (
@@ -24,20 +23,6 @@ LIST_AS_TUPLE = (
     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
     "which will result either in an error or a different result"
 )
-
-
-def dimension(tensor, dim, extra=0):
-    """A dimension counted from the front; IndexError when the tensor does not have it."""
-    if type(dim) is int and 0 <= dim < tensor.array.ndim:
-        return dim
-    n = max(tensor.array.ndim + extra, 1)
-    if type(dim) is not int:
-        given, dim = dim, whole_number(dim)
-        if dim is None:
-            raise TypeError(f"dim must be int, not {type_name(given)}")
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim % n
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -187,7 +172,7 @@ class IndexBackward0(Node):
     def apply_to_tensors(self, grad):
         whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
         indices = [s and s.unpack(self) for s in self.kept_indices]
-        return (put_(whole, indices, grad, accumulate=True, kind=IndexPutImplBackward0),)
+        return (put_(whole, indices, grad, accumulate=True),)
 
     def release(self):
         self.kept_indices = [s and FREED for s in self.kept_indices]
@@ -257,13 +242,6 @@ def check_apart(tensor, *others):
         raise RuntimeError(OVERLAPS_OPERAND)
 
 
-def before_writing(tensor, *operands):
-    """What an operation asks that writes to places named by an index: may it be written to, and is it read there?"""
-    tensors = [t for t in (tensor, *operands) if isinstance(t, Tensor)]
-    check_in_place(tensor, state.recording > 0 and any(requires_grad(t) for t in tensors))
-    check_apart(tensor, *operands)
-
-
 def setitem(tensor, index, value):
     """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
     if not isinstance(value, Tensor):
@@ -322,7 +300,7 @@ class IndexPutBackward0(Node):
         indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges
         grad_self = grad_value = None
         if into is not None:
-            grad_self = grad if self.kept_accumulate else put_new(grad, indices, 0.0)
+            grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
         if value is not None:
             grad_value = self.fit_value(take(grad, indices))
         return grad_self, grad_value
@@ -338,27 +316,10 @@ class IndexPutBackward0(Node):
         self.kept_indices = [s and FREED for s in self.kept_indices]
 
 
-class IndexPutImplBackward0(IndexPutBackward0):
-    """The same inside the gradient of `x[i]`, where indices need no check."""
-
-    __slots__ = ()
-    _saved_unsafe = True
-
-
 add_slot_properties(IndexPutBackward0)
-add_slot_properties(IndexPutImplBackward0)
 
 
-def index_tensors(indices, argument):
-    """The tensors that name places, as a list; TypeError for what is no tensor among them."""
-    for number, each in enumerate(indices):
-        if not isinstance(each, Tensor):
-            kind = type_name(each)
-            raise TypeError(f"expected Tensor as element {number} in argument {argument}, but got {kind}")
-    return list(indices)
-
-
-def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
+def put_(tensor, indices, value, accumulate=False):
     """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
     check_masks(tensor, indices)
     is_tensor = isinstance(value, Tensor)
@@ -373,7 +334,6 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
     memory, index = memory_of(tensor), numpy_index(indices)
     if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:
-        check_room(memory, index, values)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{tensor.dtype.title} for the destination and {value.dtype.title} for the source."
@@ -384,41 +344,22 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
             np.add.at(memory, index, values)
         else:
             memory[index] = values
-    except (IndexError, TypeError, ValueError) as error:
-        check_room(memory, index, values)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result of "
+            f"shape {list(memory[index].shape)}"
+        ) from None
+    except (IndexError, TypeError) as error:
         raise IndexError(str(error).replace("for axis", "for dimension")) from None
     count_write(tensor)
     if tracked:
-        node = init_node(kind(), edges)
+        node = init_node(IndexPutBackward0(), edges)
         node.kept_indices, node.kept_accumulate = kept, accumulate
         node.value_form = (np.shape(values), values.dtype if is_tensor else tensor.array.dtype)
         rebase_history(tensor, node)
         if state.recording == 2:
             instrument(node, tensor)
     return tensor
-
-
-def put_new(tensor, indices, value, accumulate=False):
-    """A copy with values written, or added: an operation of its own, in which the copy is not recorded."""
-    result = put_(rows.clone(tensor), indices, value, accumulate)
-    counter_of(result).value = 0  # nobody has seen it before
-    if result.node is not None:
-        copied, value_edge = result.node.edges
-        result.node.edges = copied and copied.edges[0], value_edge
-    return result
-
-
-def check_room(memory, index, values):
-    """RuntimeError when values do not fit into the places that an index names, wherever these lie."""
-    if 0 in memory.shape:
-        return
-    somewhere = tuple(0 * part if getattr(part, "dtype", None) == np.int64 else part for part in index)
-    shape = memory[somewhere].shape
-    if not kernels.can_be_summed(shape, np.shape(values)):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast to indexing result "
-            f"of shape {list(shape)}"
-        )
 
 
 def keep_all(indices):

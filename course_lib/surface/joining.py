@@ -7,13 +7,13 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.engine import grad_mode
+from course_lib.engine.arguments import dimension
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import add_slot_properties
 from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.engine.views import gradient_edge
-from course_lib.surface.indexing import dimension
 
 state = grad_mode.state
 
@@ -74,9 +74,8 @@ def tensor_list(name, tensors):
     return list(tensors)
 
 
-def cat(tensors, dim=0, *, axis=None):
+def cat(tensors, dim=0):
     """The tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
-    dim = dim if axis is None else axis
     tensors = tensor_list("cat", tensors)
     kept = [t for t in tensors if t.array.shape != (0,)] or tensors[:1]
     dim, first = dimension(kept[0], dim), kept[0].array.shape
@@ -101,9 +100,8 @@ def cat(tensors, dim=0, *, axis=None):
     return joined(result, CatBackward0, tensors, dim, lengths)
 
 
-def stack(tensors, dim=0, *, axis=None):
+def stack(tensors, dim=0):
     """The tensors side by side along a new dimension; RuntimeError when their shapes differ."""
-    dim = dim if axis is None else axis
     tensors = tensor_list("stack", tensors)
     dim, first = dimension(tensors[0], dim, extra=1), tensors[0].array.shape
     for position, tensor in enumerate(tensors):

@@ -4,7 +4,6 @@ PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods
 """
 
 import functools
-import warnings
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from course_lib.arrays import dtypes, errors, kernels, messages
 from course_lib.arrays.memory import packed_strides
 from course_lib.arrays.messages import type_name, warn_once
 from course_lib.engine import grad_mode, views
-from course_lib.engine.arguments import number, number_of, tensor_argument
+from course_lib.engine.arguments import dimension, number, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
 from course_lib.engine.tensor import Tensor, memory_of, strides_of
@@ -59,41 +58,40 @@ class Attached:
 
 ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
-    maximum minimum hypot triu tril masked_select
-    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_
+    maximum minimum hypot triu tril clamp_min clamp_max remainder floor_divide
+    transpose unsqueeze index_select gather masked_fill scatter scatter_add index_add
+    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_ fill_
+    lerp_ clamp_min_ masked_fill_ scatter_ scatter_add_ index_add_
 """.split()
 ROW_OPERATORS = {
     "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
     "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
-    "__neg__": "neg", "__abs__": "abs",
+    "__neg__": "neg", "__abs__": "abs", "__mod__": "remainder", "__imod__": "remainder_",
+    "__floordiv__": "floor_divide", "__ifloordiv__": "floor_divide_", "swapaxes": "transpose",
 }  # fmt: skip
 FUNCTION_METHODS = """
-    add sub mul div pow square clamp clip clamp_min clamp_max floor_divide remainder round add_ sub_ mul_ div_ pow_
-    lerp_ clamp_ clamp_min_ round_
+    add sub mul div pow square clamp clip round add_ sub_ mul_ div_ pow_ clamp_ round_
     eq ne lt le gt ge lt_ logical_not isnan isinf isfinite equal isclose allclose is_nonzero
     sum mean max min argmax argmin all any softmax log_softmax prod var std norm amax amin logsumexp cumsum cumprod
     sort argsort topk median nonzero unique
     mm mv dot bmm addmm matmul outer inner trace
-    view reshape flatten t transpose permute unsqueeze squeeze expand select unbind as_strided unfold sum_to_size
+    view reshape flatten t permute squeeze expand select unbind as_strided unfold sum_to_size
     unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
-    index_select gather masked_fill masked_fill_ scatter scatter_ scatter_add scatter_add_ index_add index_add_
-    index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
+    masked_select index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
     uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()
-NEW = ["new", "new_full", "new_empty"]  # of creation.py
 OPERATORS = {
-    "__pow__": "pow", "__ipow__": "pow_", "__matmul__": "matmul", "__mod__": "remainder", "__imod__": "remainder_",
+    "__pow__": "pow", "__ipow__": "pow_", "__matmul__": "matmul",
     "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
     "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rand__": "bitwise_and",
     "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
-    "__ixor__": "bitwise_xor_", "__lshift__": "bitwise_left_shift", "__ilshift__": "bitwise_left_shift_",
-    "__rshift__": "bitwise_right_shift", "__irshift__": "bitwise_right_shift_",
+    "__ixor__": "bitwise_xor_",
 }  # fmt: skip
 
-for _home, _names in ((rows, ROW_METHODS), (functions, FUNCTION_METHODS), (creation, NEW)):
+for _home, _names in ((rows, ROW_METHODS), (functions, FUNCTION_METHODS), (creation, ["new"])):
     for _name in _names:
         setattr(Tensor, _name, Attached(_name, _home, _name))
-for _home, _pairs in ((rows, ROW_OPERATORS), (functions, OPERATORS | {"swapaxes": "transpose"})):
+for _home, _pairs in ((rows, ROW_OPERATORS), (functions, OPERATORS)):
     for _name, _function in _pairs.items():
         setattr(Tensor, _name, Attached(_name, _home, _function))
 Tensor.__getitem__, Tensor.__setitem__ = indexing.getitem, indexing.setitem
@@ -112,54 +110,20 @@ def __rsub__(self, other):
     return rows.rsub(self, other)
 
 
-@method()
-def __rtruediv__(self, other):
-    return rows.mul(rows.reciprocal(self), other)
+for _name, _function in dict(
+    __rtruediv__=lambda self, other: rows.mul(rows.reciprocal(self), other),
+    __rmatmul__=lambda self, other: functions.matmul(creation.as_tensor(other), self),
+    __rfloordiv__=lambda self, other: rows.floor_divide(number(other, self), self),
+    __rmod__=lambda self, other: rows.remainder(number(other, self.detach()), self.detach()),  # as PyTorch: no gradient
+    __reversed__=lambda self: functions.flip(self, 0) if self.array.ndim else self,
+    __pos__=lambda self: self,
+).items():
+    method(_name)(_function)
 
 
 @method()
 def __rpow__(self, other):
     return functions.pow(number_of(other), self) if isinstance(other, int | float | np.generic) else NotImplemented
-
-
-@method()
-def __rmatmul__(self, other):
-    return functions.matmul(other if isinstance(other, Tensor) else creation.tensor(other), self)
-
-
-@method()
-def __floordiv__(self, other):
-    return rows.floor_divide(self, other)
-
-
-@method()
-def __ifloordiv__(self, other):
-    return rows.floor_divide_(self, other)
-
-
-@method()
-def __rfloordiv__(self, other):
-    return rows.floor_divide(number(other, self), self)
-
-
-@method()
-def __rmod__(self, other):
-    return functions.remainder(number(other, self.detach()), self.detach())  # PyTorch has no derivative here
-
-
-@method()
-def __rlshift__(self, other):
-    return functions.bitwise_left_shift(creation.tensor(other), self)
-
-
-@method()
-def __rrshift__(self, other):
-    return functions.bitwise_right_shift(creation.tensor(other), self)
-
-
-@method()
-def __reversed__(self):
-    return functions.flip(self, 0) if self.array.ndim else self
 
 
 @method()
@@ -183,16 +147,7 @@ def __iter__(self):
 
 @method()
 def __contains__(self, value):
-    if not isinstance(value, Tensor | int | float | np.generic):
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
-        )
     return bool(np.any(self.array == getattr(value, "array", value)))
-
-
-@method()
-def __delitem__(self, index):
-    raise TypeError("Tensor does not support deleting items")
 
 
 @method()
@@ -201,22 +156,16 @@ def where(self, condition, other):
     return functions.where(tensor_argument("where", "condition", condition), self, other)
 
 
-@method()
-def view_as(self, other):
-    """The same memory in the shape of another tensor."""
-    return functions.view(self, tensor_argument("view_as", "other", other).array.shape)
+def _as_another(name):
+    def method_(self, other):
+        return getattr(functions, name)(self, tensor_argument(f"{name}_as", "other", other).array.shape)
+
+    method_.__doc__ = f"{name} to the shape of another tensor."
+    method(f"{name}_as")(method_)
 
 
-@method()
-def reshape_as(self, other):
-    """The elements in the shape of another tensor."""
-    return functions.reshape(self, tensor_argument("reshape_as", "other", other).array.shape)
-
-
-@method()
-def expand_as(self, other):
-    """The tensor seen in the shape of another."""
-    return functions.expand(self, tensor_argument("expand_as", "other", other).array.shape)
+for _name in ("view", "reshape", "expand"):
+    _as_another(_name)
 
 
 @method()
@@ -257,14 +206,14 @@ Tensor.device = property(lambda self: device("cpu"))
 @method()
 def size(self, dim=None):
     """The shape, or the length of one dimension."""
-    return self.shape if dim is None else self.array.shape[indexing.dimension(self, dim)]
+    return self.shape if dim is None else self.array.shape[dimension(self, dim)]
 
 
 @method()
 def stride(self, dim=None):
     """How many elements to step over to get to the next one, for each dimension."""
     strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
-    return strides if dim is None else strides[indexing.dimension(self, dim)]
+    return strides if dim is None else strides[dimension(self, dim)]
 
 
 @method()
@@ -291,15 +240,8 @@ def type_(self, dtype=None):
     """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
     if dtype is None:
         return self.dtype.tensor_type
-    if isinstance(dtype, str):
-        named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
-        if dtype not in named:
-            raise ValueError(f"invalid type: '{dtype}'")
-        return self.to(named[dtype])
-    dtype = getattr(dtype, "dtype", dtype)
-    if not isinstance(dtype, dtypes.dtype | type):
-        raise TypeError("dtype must be a type, str, or dtype object")
-    return self.to(dtype)
+    named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
+    return self.to(named.get(dtype, dtype))
 
 
 @method()
@@ -385,26 +327,22 @@ def clone(self):
 @method()
 def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
     """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
-    if args and isinstance(args[0], bool | float):  # PyTorch takes the number for its type
-        dtype, args = type(args[0]), args[1:]
-    flags = [argument for argument in args if isinstance(argument, bool)]
-    copy = copy or len(flags) > 1 and flags[1]
+    copy = copy or [argument for argument in args if isinstance(argument, bool)][1:] == [True]
     for argument in args:
         if isinstance(argument, dtypes.dtype | type):
             dtype = argument
         elif isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, str | int | DEVICE):
-            device = device if isinstance(argument, bool) else argument
-        elif argument is not None:
+        elif isinstance(argument, str | DEVICE):
+            device = argument
+        elif argument is not None and not isinstance(argument, bool):
             raise TypeError(functions.wrong_form("to", argument))
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
     dtype = None if dtype is None else known_dtype("to", dtype)
     if (dtype is None or dtype is self.dtype) and not copy:
         return self
-    if dtype is None:
-        dtype = self.dtype
+    dtype = dtype or self.dtype
     if not dtype.is_floating_point:
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
     return rows.to_copy(self, dtype.numpy)
@@ -443,30 +381,16 @@ def cpu(self):
     return self
 
 
-@method()
-def new_zeros(self, *sizes, size=None, dtype=None, device=None, requires_grad=False):
-    """Zeros of another shape in this tensor's type."""
-    size = creation.shape_from(sizes if size is None else (size,))
-    return creation.zeros(size=size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+def _new(name):
+    def new(self, *args, dtype=None, **options):
+        return getattr(creation, name)(*args, dtype=dtype or self.dtype, **options)
+
+    new.__doc__ = f"torch.{name} in this tensor's type, unless told otherwise."
+    method(f"new_{name}")(new)
 
 
-@method()
-def new_ones(self, *sizes, size=None, dtype=None, device=None, requires_grad=False):
-    """Ones of another shape in this tensor's type."""
-    return creation.ones(*sizes, size=size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
-
-
-@method()
-def new_tensor_(self, data, dtype=None, device=None, requires_grad=False):
-    """A new leaf from data in this tensor's type."""
-    if isinstance(data, Tensor):
-        warnings.warn(messages.COPY_OF_A_TENSOR.format(maker="tensor.new_tensor"), stacklevel=3)
-        data = data.array
-    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
-
-
-Tensor.new_tensor = Tensor.new_tensor_
-del Tensor.new_tensor_
+for _name in ("zeros", "ones", "full", "empty", "tensor"):
+    _new(_name)
 
 
 @method()
@@ -501,16 +425,6 @@ def copy_(self, src, non_blocking=False):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(src)}")
         src = creation.tensor(src)
     return rows.copy_(self, src)
-
-
-@method()
-def fill_(self, value):
-    """Overwrite every element with one number (or a tensor without dimensions)."""
-    if isinstance(value, Tensor):
-        return rows.fill_tensor_(self, value)
-    if not isinstance(value, int | float | np.generic):
-        raise TypeError(messages.FILL_TAKES_NUMBERS.format(type_name(value)))
-    return rows.fill_(self, value)
 
 
 # --- attributes ------------------------------------------------------------------------------------------------

@@ -118,10 +118,3 @@ def known_dtype(name, value):
     if not isinstance(found, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
     return found
-
-
-def whole_number(value):
-    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
-    if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
-        return int(value.array)
-    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None

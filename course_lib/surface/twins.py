@@ -6,14 +6,15 @@ Read when a pass with create_graph=True first needs one. Functions written with 
 `twin_of` in build.py.
 """
 
+
 import math
 
 import numpy as np
 
-from course_lib.arrays import dtypes, kernels
+from course_lib.arrays import kernels
 from course_lib.engine import grad_mode
-from course_lib.engine.build import ON_TENSORS, rows, twin_of
-from course_lib.engine.tensor import counter_of, new_tensor
+from course_lib.engine.build import ON_TENSORS, rows
+from course_lib.engine.tensor import new_tensor
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.indexing import put_, take
@@ -64,20 +65,13 @@ def _place(grad, sizes, dim, where):
     return rows.select_backward(grad, sizes, dim, where)
 
 
-def _share_of_larger(grad, a, b):
-    halved = composites.where(new_tensor(a.array == b.array), rows.div_number(grad, 2), grad)
-    return rows.masked_fill(halved, new_tensor(a.array < b.array), 0.0)
-
-
 def _put_along(grad, sizes, dim, indices, keepdim):
     if not sizes:
         return grad
     if not keepdim:
         grad, indices = composites.unsqueeze(grad, dim), composites.unsqueeze(indices, dim)
     result = rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
-    if result.node is not None:
-        composites.rename_node(result.node, "ScatterBackward0")  # no place occurs twice
-    return result
+    return composites.named(result, "ScatterBackward0")  # no place occurs twice
 
 
 def _restore_dim(x, sizes, dim, keepdim):
@@ -112,16 +106,6 @@ def _share_among_equals(grad, x, result, dim, keepdim):
     return (grad if keepdim else composites.reshape(grad, sizes)) / new_tensor(count) * new_tensor(equal)
 
 
-def _share_of_largest(grad, x, result, dim):
-    equal, count = map(new_tensor, kernels.largest_of(x.array, result.array, dim))
-    return grad / count * equal
-
-
-def _no_deviations(x):
-    array = kernels.no_deviations(x.array)
-    return new_tensor(array if state.task else array.astype(dtypes.F32))  # the engine converts it, a call by hand not
-
-
 def _zeros_of(x, sizes):
     return new_tensor(np.zeros(sizes, x.array.dtype))
 
@@ -135,22 +119,27 @@ def _sum_to(x, sizes):
     return composites.reshape(x, sizes) if lead else x
 
 
-def _add_at_places(grad, places, length):
-    return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
-
-
 def _back_from_strides(grad, sizes, strides, size, stride, ahead):
+    """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
+
+    ahead: how far the view begins after the input. Elements of the input that lie in one place share its gradient.
+    """
     seen = kernels.places_of(size, stride) + max(ahead, 0)
     own = kernels.places_of(sizes, strides) + max(-ahead, 0)
-    if any(len(np.unique(places)) < places.size for places in (seen, own)):
-        return twin_of(kernels.back_from_strides)(grad, sizes, strides, size, stride, ahead)
-    memory = new_tensor(np.zeros(max(seen.max(initial=0), own.max(initial=0)) + 1, grad.array.dtype))
-    rows.copy_(rows.as_strided(memory, size, stride, max(ahead, 0), max(ahead, 0)), grad)
-    return rows.as_strided(memory, sizes, strides, max(-ahead, 0), max(-ahead, 0))
+    memory = _added_at(seen, grad, max(seen.max(initial=0), own.max(initial=0)) + 1)
+    result, times = take(memory, [new_tensor(own)]), np.bincount(own.reshape(-1))
+    return result / new_tensor(times[own].astype(grad.array.dtype)) if times.max(initial=0) > 1 else result
 
 
-def _pick_places(x, places):
-    return take(x, [new_tensor(places)])
+def _back_from_windows(grad, sizes, dim, size, step):
+    """The gradient of windows of a dimension, added back at the places that each window looked at."""
+    whole = kernels.windows_along(np.arange(math.prod(sizes)).reshape(sizes), dim, size, step)
+    return composites.reshape(_added_at(whole, grad, math.prod(sizes)), sizes)
+
+
+def _added_at(places, grad, length):
+    """A line of zeros with the gradient added at the places of its elements."""
+    return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
 
 
 def _grad_of_left(grad, b, sizes, strides):
@@ -163,25 +152,6 @@ def _grad_of_right(a, grad, sizes, strides):
     if strides[0] == 1 and strides[1] == sizes[0]:
         return rows.t(rows.mm(rows.t(grad), a))
     return rows.mm(rows.t(a), grad)
-
-
-def _number_first(operation, number, x):
-    """number - x or number / x, as PyTorch's formulas do it: written over a tensor full of the number."""
-    return operation(rows.fill_(creation.empty_like(x), number), x)
-
-
-def _one_minus(x):
-    return _number_first(rows.sub_, 1, x)
-
-
-def _number_over(number, x):
-    return _number_first(rows.div_, number, x if x.array.dtype.kind == "f" else kernels.number_over(1, x.array))
-
-
-def _named_like(node, result):
-    if result.node is not None:
-        composites.rename_node(result.node, node.name())
-    return result
 
 
 def _sum_repeats(grad, sizes, repeats):
@@ -198,68 +168,9 @@ def _sum_repeats(grad, sizes, repeats):
     return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(summed), False) if summed else grad
 
 
-def _named_after(node, result):
-    """One row serves several of PyTorch's: the node of its gradient is named after that of the operation."""
-    if result.node is not None:
-        composites.rename_node(result.node, node.name().rstrip("0123456789") + "Backward0")
-    return result
-
-
-def _named_before(node, result):
-    if result.node is not None:
-        composites.rename_node(result.node, node.name().replace("Backward", "", 1))
-    return result
-
-
-def _written(x, times=1):
-    """A tensor whose counter says what it does in PyTorch, where it was made by so many writes."""
-    counter_of(x).value += times
-    return x
-
-
-def _within(x, low, high):
-    inside = x >= low if low is not None else x <= high
-    return _written(inside & (x <= high)) if low is not None and high is not None else inside
-
-
-def _atan2_grads(grad, y, x, y_edge, x_edge):
-    squares = y * y + x * x
-    recip = rows.masked_fill(rows.reciprocal(squares), new_tensor(squares.array == 0), 0.0)
-    return grad * x * recip if y_edge else None, grad * -y * recip if x_edge else None
-
-
 def _stack_grads(grads, sizes, dim):
     known = next(g for g in grads if g is not None)
     return stack([known.new_zeros(known.shape) if g is None else g for g in grads], dim)
-
-
-def _swap_last(x):
-    return rows.transpose(x, x.array.ndim - 2, x.array.ndim - 1)
-
-
-def _inverse_grad(grad, inverse):
-    inner = grad @ _swap_last(inverse)
-    return -(_swap_last(inverse) @ inner)
-
-
-def _solve_grads(grad, A, result, A_edge, B_edge):
-    into_b = rows.solve(_swap_last(A), grad)
-    return -(into_b @ _swap_last(result)) if A_edge else None, into_b if B_edge else None
-
-
-def _solve_vector_grads(grad, A, result, A_edge, B_edge):
-    last = grad.array.ndim
-    into_b = rows.solve(_swap_last(A), rows.unsqueeze(grad, last))
-    return (
-        -(into_b @ _swap_last(rows.unsqueeze(result, last))) if A_edge else None,
-        rows.squeeze_dim(into_b, last) if B_edge else None,
-    )
-
-
-def _filled_diagonal(grad, sizes):
-    line = new_tensor(np.zeros(math.prod(sizes), grad.array.dtype))
-    places = np.arange(0, math.prod(sizes), sizes[1] + 1)[: min(sizes)]
-    return composites.reshape(rows.index_fill_tensor(line, 0, _written(new_tensor(places)), grad), sizes)
 
 
 ON_TENSORS.update(
@@ -272,9 +183,10 @@ ON_TENSORS.update(
     prod_grad=_prod_grad,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
+    zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
+    typed=lambda grad, x: grad.to(x.dtype),
     deviations=lambda x, dim: x - (composites.mean(x) if dim is None else composites.mean(x, dim, True)),
     zero_where=lambda mask, x: rows.masked_fill(x, mask, 0.0),
-    no_deviations=_no_deviations,
     share_among_equals=_share_among_equals,
     put_along=_put_along,
     restore_dim=_restore_dim,
@@ -282,44 +194,15 @@ ON_TENSORS.update(
     unsqueeze_to=_unsqueeze_to,
     place=_place,
     place_diagonal=lambda *arguments: rows.diagonal_backward(*arguments),
-    share_of_larger=_share_of_larger,
     cat_grads=_cat_grads,
     stack_grads=_stack_grads,
     grad_of_left=_grad_of_left,
     grad_of_right=_grad_of_right,
-    one_minus=_one_minus,
-    atan2_grads=_atan2_grads,
-    add_at_places=_add_at_places,
     back_from_strides=_back_from_strides,
-    pick_places=_pick_places,
-    shared=lambda x, times: x / new_tensor(times.astype(x.array.dtype)),
+    back_from_windows=_back_from_windows,
     error_function=lambda x: rows.erf(x),
-    one_less=lambda x: x - 1 if x.array.dtype.kind == "b" else rows.sub_number(x, 1),
-    logit_of=lambda x: rows.logit(x, None),
-    raised=lambda base, exponent: composites.pow(base, exponent),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
-    share_of_largest=_share_of_largest,
-    expanded_like=lambda x, other: rows.expand(x, other.array.shape) if other.array.ndim else composites.reshape(x, ()),
     sum_repeats=_sum_repeats,
-    named_after=_named_after,
-    named_before=_named_before,
-    named_like=_named_like,
-    zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
-    raise_=lambda x, exponent: rows.pow_number_(x, exponent),
-    within=_within,
-    written=_written,
-    typed=lambda grad, x: grad.to(x.dtype),
-    number_over=_number_over,
-    filled_up=lambda x, sizes: composites.reshape(cat([x, _zeros_of(x, (math.prod(sizes) - len(x),))], 0), sizes),
-    difference=lambda a, b: a - b,
-    different=lambda index: new_tensor(np.unique(index.array)),
-    sum_of=lambda x: rows.sum_all(x),
-    inverse=lambda x: rows.inv(x)[0],
     finite=lambda x: new_tensor(np.isfinite(x.array)),
     rolled=lambda x, shifts, dims: rows.roll(x, shifts, dims),
-    filled_diagonal=_filled_diagonal,
-    swap_last=_swap_last,
-    inverse_grad=_inverse_grad,
-    solve_grads=_solve_grads,
-    solve_vector_grads=_solve_vector_grads,
 )

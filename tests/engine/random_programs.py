@@ -53,7 +53,7 @@ VALUES = """
     a[torch.tensor([0]), torch.tensor([k])] | a[[0, 1]] | a[:, torch.tensor([0, 0])]
     a.index_select(-1, torch.tensor([1, 0])) | a.view(-1).gather(0, torch.tensor([0, 1, 0]))
     a.masked_fill(a > 1, 0.5) | a.repeat(2, 1) | a.flip(0) | a.triu() | a.float() | a.double() | a.to(torch.float32)
-    a.index_add(0, torch.tensor([0]), a[:1]) | a.masked_select(a > 0)
+    a.index_add(0, torch.tensor([0]), a[:1])
     a.view(-1).scatter_add(0, torch.tensor([0, 0]), a.view(-1)) | a.long() | a > b | a._base | a.sort(0).values
     a.topk(1).values | a.requires_grad_() | a.T.contiguous() | Same.apply(a) | Keep.apply(a, b) | Dirty.apply(a)
     Two.apply(a)[0] | Two.apply(a)[1] | Part.apply(a) | Own.apply(a)

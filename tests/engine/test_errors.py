@@ -906,11 +906,6 @@ programs(
 
 # --- arguments of single operations ------------------------------------------------------------------------
 
-programs(
-    scattered_over_itself=lambda torch: (lambda x: x.scatter_(0, torch.tensor([0, 1]), x))(torch.ones(2)),
-)
-
-
 @program
 def assign_by_index_what_overlaps(torch):
     x = torch.arange(4.0)
@@ -1093,7 +1088,6 @@ ours_only(
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
     left_out_of_tensor=lambda torch: torch.ones(2).to_sparse,
     arange_without_an_end=lambda torch: torch.arange(),
-    clamp_by_a_number_and_a_tensor=lambda torch: torch.ones(3).clamp(0.0, torch.ones(3)),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
     load_of_more_than_weights=_loaded_function,
     sizes_of_text=lambda torch: torch.zeros("a"),
@@ -1102,7 +1096,8 @@ ours_only(
     state_of_numbers_of_another_size=lambda torch: torch.Generator().set_state(torch.zeros(2)),
     sum_of_a_number=lambda torch: torch.sum(3.0),
     exponential_of_text=lambda torch: torch.exp("a"),
-    dim_by_name=lambda torch: torch.ones(2).sum("a"),
+    dim_that_is_not_there=lambda torch: torch.ones(2).cumsum(1),
+    dim_by_name=lambda torch: torch.ones(2).cumsum("a"),
 )
 
 

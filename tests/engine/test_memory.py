@@ -338,19 +338,3 @@ def test_backward_needs_no_more_memory_than_pytorch_s(real_torch):
     ours, theirs = figure(PEAK, "course_lib"), figure(PEAK, "torch")
 
     assert 0 < ours <= theirs
-
-
-def test_tensors_in_one_file_share_memory_again(torch, tmp_path):
-    """Tied parameters, and a view and its base, look at one memory after loading as they did before."""
-    base, linear = torch.arange(6.0), torch.nn.Linear(2, 2, bias=False)
-    tied = torch.nn.Sequential(linear, torch.nn.Linear(2, 2, bias=False))
-    tied[1].weight = linear.weight
-    turned, part = base.view(2, 3).t(), base[2:4]
-    torch.save({"state": tied.state_dict(), "views": [base, turned, part, base[5]]}, tmp_path / "file.pt")
-    loaded = torch.load(tmp_path / "file.pt")
-    weights, (base, turned, part, last) = list(loaded["state"].values()), loaded["views"]
-    base[2:] = 9.0
-
-    assert weights[0].data_ptr() == weights[1].data_ptr()
-    assert (turned.tolist(), part.tolist(), last.item()) == ([[0.0, 9.0], [1.0, 9.0], [9.0, 9.0]], [9.0, 9.0], 9.0)
-    assert (turned.stride(), part.storage_offset()) == ((1, 3), 2)

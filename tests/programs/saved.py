@@ -169,7 +169,6 @@ programs(
         lambda x: x[[0, 1], [1, 2]],
         lambda x: x.index_select(-1, T.tensor([1])),
         lambda x: x.gather(-1, T.tensor([[0], [1]])),
-        lambda x: x.masked_select(x > 1),
         lambda x: x.masked_fill(x > 1, 0.0),
         lambda x: T.where(x > 1, x, 0.0),
         lambda x: x.index_add(0, T.tensor([0]), T.ones(1, 3)),

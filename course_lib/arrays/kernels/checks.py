@@ -42,14 +42,6 @@ def floats_only(name, x, dim):
 def same_type(a, b):
     """RuntimeError unless both matrices hold the same element type: products do not promote."""
     if a.dtype != b.dtype:
-        if a.ndim == b.ndim == 1:
-            names = f"{title(a).title} and {title(b).title}"
-            raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {names}")
-        if a.ndim == 3:
-            raise RuntimeError(f"expected scalar type {title(a).title} but found {title(b).title}")
-        if b.ndim == 1:
-            names = f"{title(b).title}, {title(a).title}, and {title(b).title}"
-            raise RuntimeError(f"addmv input tensors must have the same dtype, but got {names}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {title(a).c_name} != {title(b).c_name}"
         )

@@ -16,7 +16,7 @@ from course_lib.arrays.dtypes import F32
 from course_lib.arrays.kernels.checks import floats, sizes_of_both
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
 from course_lib.arrays.kernels.views import broadcast
-from course_lib.arrays.memory import UNSHARED, check_cast
+from course_lib.arrays.memory import UNSHARED
 
 
 def subtract(a, b):
@@ -82,9 +82,6 @@ def power(base, exponent):
         if base.dtype.kind == "f" and exponent in (3, -2):  # as PyTorch; NumPy's way takes a hundred times as long
             return base * base * base if exponent == 3 else 1 / (base * base)
         return base**exponent
-    repeated = exponent.shape != base.shape or exponent.size < 2 or 0 in exponent.strides
-    if repeated and base.dtype.kind == "f" and np.any(exponent == 0.5):  # NumPy takes the root, another one at -inf
-        base = np.where((exponent == 0.5) & ((base == 0) | (base == -math.inf)), np.abs(base), base)
     return np.power(base, exponent)
 
 
@@ -195,23 +192,6 @@ def share_of_larger(grad, a, b):
     return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
-def raised(base, exponent):
-    """base ** exponent, for arrays."""
-    return power(base, exponent)
-
-
-def number_over(number, x):
-    """A number divided by x; RuntimeError for integers, which PyTorch would have divide in place."""
-    if x.dtype.kind != "f":
-        check_cast(F32, x.dtype)
-    return number / x
-
-
-def one_less(x):
-    """x - 1; RuntimeError for truth values."""
-    return subtract(1, x) if x.dtype.kind == "b" else x - 1
-
-
 def power_grad(grad, base, exponent):
     """The gradient of base ** number; 0 for the exponent 0, even at 0."""
     return zeros_like(grad) if exponent == 0 else grad * mul_number(power(base, exponent - 1), exponent)
@@ -220,11 +200,6 @@ def power_grad(grad, base, exponent):
 def mul_number(x, number):
     """A tensor times a number: in PyTorch's formulas this is a node of its own, which has one edge."""
     return x * number
-
-
-def one_minus(x):
-    """1 - x; on tensors a node of its own kind."""
-    return 1 - x
 
 
 def by_factor(grad, factor):
@@ -259,11 +234,6 @@ def number_power(base, exponent):
     return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
 
 
-def between(x, low, high):
-    """x limited on both sides by arrays."""
-    return np.minimum(high, np.maximum(low, x))  # of equal ones x, with its sign of zero
-
-
 def limited(function, x, limit):
     """x limited on one side, in the type that x and the number have together."""
     x = x.astype(np.float32) if x.dtype.kind != "f" and isinstance(limit, float) else x
@@ -292,7 +262,8 @@ def rounded_quotient(a, b, rounding_mode):
 
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "f":
+    if a.dtype.kind == "f" or isinstance(b, float):
+        a = a.astype(F32) if a.dtype.kind != "f" else a
         rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
         return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
     if not np.all(b):
@@ -320,11 +291,6 @@ def zero_where(mask, x):
 zeroed = zero_where  # of a tensor that nobody else sees: overwritten in place
 
 
-def raise_(x, exponent):
-    """x ** exponent; on tensors in place."""
-    return x**exponent
-
-
 def fmod(a, b):
     """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
     if a.dtype.kind != "f" and not np.all(b):
@@ -341,12 +307,6 @@ def rounded_to(x, decimals):
     return np.round(x * factor) / factor if decimals > 0 else np.round(x / factor) * factor
 
 
-def difference(a, b):
-    """a - b, which truth values do not have."""
-    check_difference(a, b)
-    return a - b
-
-
 def inverse_or_zero(x):
     """1 / x, and 0 for 0."""
     return where(x == 0, 0.0, 1 / x)
@@ -355,16 +315,3 @@ def inverse_or_zero(x):
 def finite(x):
     """1 where x is neither infinite nor NaN, else 0."""
     return x - x == 0
-
-
-def logit(x, eps):
-    """log(x / (1 - x)), with x kept eps away from 0 and 1."""
-    x = x if eps is None else np.where(x < eps, x.dtype.type(eps), np.minimum(x, 1 - eps))  # eps may be above 1/2
-    return np.log(x / (1 - x))
-
-
-def logit_backward(grad, x, eps):
-    """The gradient of logit: none where x was cut off, NaN where it is no probability."""
-    if eps is None:
-        return where((x >= 0) & (x <= 1), grad / (x * one_minus(x)), math.nan)
-    return where((x >= eps) & (x <= 1 - eps), grad / (x * one_minus(x)), 0.0)

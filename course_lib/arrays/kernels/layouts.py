@@ -80,15 +80,9 @@ def only_number(value, like):
     return broadcast_like(value, like)
 
 
-def same_memory(a, b):
-    """True for two arrays that look at the same elements in the same way."""
-    places = [array.__array_interface__["data"] for array in (a, b)]
-    return places[0] == places[1] and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
-
-
 def broadcast_like(x, like):
     """x seen as having the shape and type of `like`; RuntimeError when it does not fit."""
-    if x is like or 0 in like.strides and same_memory(x, like):
+    if x is like:
         return like
     try:
         shape = np.broadcast_shapes(x.shape, like.shape)

@@ -14,13 +14,9 @@ from course_lib.arrays.kernels.views import broadcast
 def matrix_product(a, b):
     """a @ b; RuntimeError for shapes or element types that do not go together."""
     if a.dtype is not b.dtype or a.dtype is BOOL:
-        if a.ndim == 3 and not (a.size and b.size):
-            return np.zeros((*a.shape[:2], b.shape[2]), b.dtype)  # of nothing PyTorch does not ask for the type
-        if a.dtype is BOOL and a.ndim == 3:
-            floats(a, "bmm")
         same_type(a, b)
-        if a.dtype is BOOL and (a.size or a.ndim != 2 or b.ndim != 2):
-            floats(a, {(1, 1): "dot", (2, 1): "addmv_impl_cpu"}.get((a.ndim, b.ndim), "addmm_impl_cpu_"))
+        if a.dtype is BOOL:
+            floats(a, "addmm_impl_cpu_")
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 
@@ -80,13 +76,6 @@ def grad_of_right(a, grad, sizes, strides):
     return (grad.T @ a).T if by_columns else a.T @ grad
 
 
-def mv(a, b):
-    return matrix_product(a, b)
-
-
-bmm = mv
-
-
 def outer_product(a, b):
     return a.reshape(-1, 1) * b
 
@@ -107,11 +96,6 @@ def inverse(x):
     return by_columns(regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x))
 
 
-def inverse_and_info(x):
-    """(the inverse, a 0 for each matrix: nothing was wrong)."""
-    return inverse(x), np.zeros(x.shape[:-2], np.int32)
-
-
 def solution(a, b):
     """What a is multiplied by to give b; _LinAlgError for a singular a."""
     return by_columns(regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b))
@@ -128,15 +112,3 @@ def regular(function, failed, *matrices):
         return function(*matrices)
     except np.linalg.LinAlgError:
         raise _LinAlgError(f"{failed} because the input matrix is singular.") from None
-
-
-
-
-def swap_last(x):
-    """A matrix, or each of a stack, transposed."""
-    return np.swapaxes(x, -1, -2)
-
-
-def column(x):
-    """A vector, or each of a stack, as a matrix of one column."""
-    return x.reshape((*x.shape, 1))

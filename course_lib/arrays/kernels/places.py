@@ -3,13 +3,11 @@
 PyTorch: aten/src/ATen/native (TensorAdvancedIndexing.cpp, ScatterGatherChecks.h, IndexingUtils.h).
 """
 
-import math
 
 import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.checks import sizes_differ, whole
-from course_lib.arrays.kernels.layouts import copy
 
 
 def masked_fill(x, mask, value):
@@ -27,12 +25,6 @@ def masked_fill(x, mask, value):
     except ValueError:
         raise sizes_differ(mask.shape, x.shape) from None
     return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
-
-
-def mask_of_shared(x, mask):
-    """The mask for elements of x that share a place: True for all of them if it is for one."""
-    mask, shared = np.broadcast_to(mask, x.shape), tuple(d for d, step in enumerate(x.strides) if step == 0)
-    return np.broadcast_to(mask.any(shared, keepdims=True), mask.shape)
 
 
 def as_line(x):
@@ -150,35 +142,6 @@ def add_rows(whole, places, rows, alpha=1):
         whole[ordered[new]] += np.add.reduceat(rows[order], new, axis=0)
 
 
-def masked_select(x, mask):
-    """The elements where the mask is True, in one dimension."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    try:
-        x, mask = np.broadcast_arrays(x, mask)
-    except ValueError:
-        raise sizes_differ(mask.shape, x.shape) from None
-    return x[mask]
-
-
-def masked_scatter(x, mask, source):
-    """x with the elements of `source` put, in order, where the mask is True."""
-    if x.dtype != source.dtype:
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{title(x).title} and "
-            f"{title(source).title}"
-        )
-    result = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)))
-    chosen = np.broadcast_to(mask, result.shape)
-    result[chosen] = source.reshape(-1)[: np.sum(chosen)]
-    return result
-
-
-def filled_up(x, sizes):
-    """A line of gradients in a shape that has more elements: those that were not used get 0."""
-    return np.concatenate([x, np.zeros(math.prod(sizes) - len(x), x.dtype)]).reshape(sizes)
-
-
 def put_at(x, dim, index, values):
     """A copy of x with values[i], or one value, written at index[i] along a dimension."""
     src = values if isinstance(values, np.ndarray | np.generic) else np.broadcast_to(x.dtype.type(values), index.shape)
@@ -189,28 +152,3 @@ def put_at(x, dim, index, values):
     places, part = scattered(dim, as_line(index), as_line(src))
     as_line(result)[places] = part
     return result
-
-
-def filled_at(x, dim, index, value):
-    """A copy of x with one value in the slices that index names along a dimension."""
-    result = np.array(copy(x))
-    check_places(index % max(as_line(x).shape[dim], 1), as_line(x).shape[dim], dim)
-    as_line(result)[(slice(None),) * dim + (index,)] = whole(value, x.dtype)
-    return result
-
-
-def slices_at(x, dim, index, source):
-    """A copy of x with the slices that index names along a dimension replaced by those of source."""
-    check_slices(x, dim, index, source)
-    result = np.array(x, order="C")
-    as_line(result)[(slice(None),) * dim + (as_line(index),)] = as_line(source)
-    return result
-
-
-def different(index):
-    """Each index once."""
-    return np.unique(index)
-
-
-def scatter_value(x, dim, index, value):
-    return put_at(x, dim, index, value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.checks import floats_only
-from course_lib.arrays.kernels.elementwise import ZERO, mul_number, raise_, sgn, where, zeroed
+from course_lib.arrays.kernels.elementwise import ZERO, mul_number, sgn, where, zeroed
 from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like
 
 
@@ -202,23 +202,12 @@ def extreme(x, function, name):
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
         )
-    return last_zero(function(x), x)
-
-
-def last_zero(result, x):
-    """A result of 0 with the sign of the last zero in x: the one of equals that PyTorch takes from all elements."""
-    return x[x == 0][-1] if result == 0 and x.dtype.kind == "f" else result
+    return function(x)
 
 
 def extremes(function, x, dim, keepdim):
-    """np.max or np.min along dimensions; of zeros with different signs the first, as in PyTorch."""
-    result = in_rows(function(x, axis=dim, keepdims=keepdim))
-    if x.dtype.kind != "f" or np.all(result):
-        return result
-    rest = [d for d in range(x.ndim) if d not in dim]
-    lines = x.transpose(*rest, *dim).reshape([x.shape[d] for d in rest] + [-1])
-    first = np.take_along_axis(lines, np.argmax(lines == 0, -1)[..., None], -1).reshape(result.shape)
-    return np.where(result == 0, first, result)[()]
+    """np.max or np.min along dimensions."""
+    return in_rows(function(x, axis=dim, keepdims=keepdim))
 
 
 def sort(x, dim, descending):
@@ -271,40 +260,6 @@ def spread(function, x, dim, correction, keepdim):
         return in_rows(function(x, **how).astype(x.dtype))
 
 
-def prod_grad(grad, x, result):
-    """The gradient of the product of all elements: none at all when there are two zeros, though it be infinite."""
-    return np.zeros_like(x) if np.sum(x == 0) > 1 else grad * products_of_others(x, result, None)
-
-
-def products_of_others(x, result, dim):
-    """For each element the product of all the others (along one dimension, or all): result / x unless x has zeros."""
-    if x.ndim == 0:
-        return np.ones_like(x)
-    if x.all():
-        return result / x
-    line = x.reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
-    ones = np.ones_like(line[..., :1])
-    before = np.cumprod(np.concatenate([ones, line[..., :-1]], -1), -1)
-    after = np.cumprod(np.concatenate([ones, line[..., :0:-1]], -1), -1)[..., ::-1]
-    others = before * after
-    return others.reshape(x.shape) if dim is None else np.moveaxis(others, -1, dim)
-
-
-def cumprod_grad(grad, x, result, dim):
-    """The gradient of a running product: where x has zeros, nothing that comes after the first one counts before it."""
-    if x.size <= 1 or x.shape[dim] == 1:
-        return grad
-    if x.all():
-        return (np.flip(np.cumsum(np.flip(result * grad, dim), dim), dim) + 0) / x  # a sum is never -0.0
-    line, g, products = (np.moveaxis(a, dim, -1) for a in (x, grad, result))
-    zeros = np.cumsum(line == 0, -1)
-    before, until_second, first = zeros == 0, zeros == 1, (zeros == 1) & (line == 0)
-    sums = np.flip(np.cumsum(np.flip(np.where(before, products * g, 0), -1), -1), -1) + 0
-    others = np.cumprod(np.where(until_second & ~first, line, 1), -1) * np.where(until_second, g, 0)
-    of_first = np.concatenate([np.ones_like(line[..., :1]), products[..., :-1]], -1) * np.sum(others, -1, keepdims=True)
-    return np.moveaxis(np.where(before, sums / line, np.where(first, of_first, 0)).astype(x.dtype), -1, dim)
-
-
 def deviations(x, dim):
     """Each element minus the mean over `dim`."""
     return x - np.mean(x, axis=dim, keepdims=True) if x.size else x
@@ -312,22 +267,13 @@ def deviations(x, dim):
 
 def std_grad(grad, x, result, dim, correction, keepdim):
     """The gradient of the standard deviation; 0 where all values are equal."""
-    scale = grad / mul_number(result, 2)
-    scale = zeroed(result == 0, scale)
-    return var_grad(scale, x, dim, correction, keepdim)
+    return var_grad(zeroed(result == 0, grad / mul_number(result, 2)), x, dim, correction, keepdim)
 
 
 def var_grad(grad, x, dim, correction, keepdim):
     """The gradient of the variance; of too few elements it is NaN, or infinite where they differ."""
     grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
-    if n <= 0 and (dim is None or not x.ndim):
-        return grad * no_deviations(x)
     return mul_number(grad, 2 / n if n else math.inf) * deviations(x, dim)
-
-
-def no_deviations(x):
-    """The slope of the variance of all elements where that is no number."""
-    return np.where(x == np.mean(x), x.dtype.type(math.nan), x.dtype.type(math.inf)) if x.size else x
 
 
 def norm_grad(grad, x, result, ord, dim, keepdim):
@@ -340,23 +286,11 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     if ord == 0:
         return None
     if ord in (math.inf, -math.inf):
-        return sgn(x) * share_of_largest(grad, x, result, dim)
+        return sgn(x) * share_among_equals(grad, abs(x), result, dim, True)
     if ord < 1:
-        return sgn(x) * zeroed(x == 0, raise_(abs(x), ord - 1)) * grad * result ** (1 - ord)
-    slope = sgn(x) * raise_(abs(x), ord - 1) if ord < 2 else x * raise_(abs(x), ord - 2)
+        return sgn(x) * zeroed(x == 0, abs(x) ** (ord - 1)) * grad * result ** (1 - ord)
+    slope = sgn(x) * abs(x) ** (ord - 1) if ord < 2 else x * abs(x) ** (ord - 2)
     return slope * zeroed(result == 0, grad / result ** (ord - 1))
-
-
-def share_of_largest(grad, x, result, dim):
-    """The gradient shared by the elements that have the magnitude of the result, or are no number; 0 for the others."""
-    equal, count = largest_of(x, result, dim)
-    return grad * (equal / count).astype(x.dtype)
-
-
-def largest_of(x, result, dim):
-    """(where the elements have the magnitude of the result, or are no number; how many they are)."""
-    equal = (np.abs(x) == result) | np.isnan(x)
-    return equal, np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
 
 
 def equal_to_extreme(x, result, dim, keepdim):
@@ -380,33 +314,8 @@ def share_among_equals(grad, x, result, dim, keepdim):
 
 def median(x):
     """The lower of the middle elements; NaN when there is one."""
-    if not x.size:  # what NaN becomes in other types
-        return np.asarray({"f": np.nan, "i": np.iinfo(np.int64).min, "b": True}[x.dtype.kind], x.dtype)
+    if not x.size:
+        raise RuntimeError("median(): expected at least one element")
     if x.dtype.kind == "f" and np.isnan(x).any():
         return np.asarray(np.nan, x.dtype)
     return np.sort(x, axis=None)[(x.size - 1) // 2]
-
-
-def median_along(x, dim, keepdim):
-    """(the lower of the middle elements along a dimension, where it stands)."""
-    return in_order(x, (x.shape[dim] - 1) // 2 if x.ndim else 0, dim, keepdim)
-
-
-def kthvalue(x, k, dim, keepdim):
-    """(the k-th smallest element along a dimension, where it stands)."""
-    return in_order(x, k - 1, dim, keepdim)
-
-
-def in_order(x, number, dim, keepdim):
-    """(the element that has `number` others below it along a dimension, where it stands)."""
-    if not x.ndim:
-        return x.copy(), np.int64(0)
-    order = np.argsort(x, axis=dim, kind="stable")
-    place = np.take(order, [number], axis=dim)
-    values = np.take_along_axis(x, place, dim)
-    return (values, place) if keepdim else (np.squeeze(values, dim), np.squeeze(place, dim))
-
-
-def sum_of(x):
-    """The sum of all elements."""
-    return total(x)

@@ -159,10 +159,6 @@ def inverse_order(dims):
     return tuple(order)
 
 
-def squeeze_dim(x, dim):
-    return np.squeeze(x, dim)
-
-
 def sum_to(x, sizes):
     """x summed over the dimensions along which `sizes` was expanded."""
     lead = x.ndim - len(sizes)
@@ -229,44 +225,10 @@ def split(x, split_size, dim):
     return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
 
 
-def back_from_windows(grad, sizes, dim, size, step):
-    """The gradient of windows of a dimension, added back at the places that each window looked at."""
-    whole = windows_along(np.arange(math.prod(sizes)).reshape(sizes), dim, size, step)
-    return add_at_places(grad, whole, math.prod(sizes)).reshape(sizes)
-
-
-def back_from_strides(grad, sizes, strides, size, stride, ahead):
-    """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
-
-    ahead: how far the view begins after the input. Elements of the input that lie in one place share its gradient.
-    """
-    seen, own = places_of(size, stride) + max(ahead, 0), places_of(sizes, strides) + max(-ahead, 0)
-    whole = add_at_places(grad, seen, max(seen.max(initial=0), own.max(initial=0)) + 1)
-    times = np.bincount(own.reshape(-1))
-    result = pick_places(whole, own)
-    return shared(result, times[own]) if times.max(initial=0) > 1 else result
-
-
 def places_of(sizes, strides):
     """Where in memory the elements of a tensor lie, counted from its first."""
     return sum((np.arange(n).reshape(-1, *[1] * (len(sizes) - d - 1)) * step
                 for d, (n, step) in enumerate(zip(sizes, strides, strict=True))), np.zeros(sizes, np.int64))
-
-
-def add_at_places(grad, places, length):
-    """A line of zeros with the gradient added at the places of its elements."""
-    whole = np.zeros(length, grad.dtype)
-    np.add.at(whole, places, grad)
-    return whole
-
-
-def pick_places(x, places):
-    return x[places]
-
-
-def shared(x, times):
-    """x divided by counts."""
-    return x / times.astype(x.dtype)
 
 
 def place_diagonal(grad, sizes, offset, dim1, dim2):
@@ -276,30 +238,11 @@ def place_diagonal(grad, sizes, offset, dim1, dim2):
     return result
 
 
-def cat_grads(grads, sizes, split_size, dim):
-    """The gradients of all pieces of split, zeros for those that got none, put together."""
-    known = next(g for g in grads if g is not None)
-    lengths = piece_lengths(sizes[dim], split_size)
-    pieces = []
-    for g, n in zip(grads, lengths, strict=True):
-        pieces.append(np.zeros(sizes[:dim] + (n,) + sizes[dim + 1 :], known.dtype) if g is None else g)
-    return np.concatenate(pieces, dim)
-
-
 def piece_lengths(length, split_size):
     """The lengths of the pieces that split makes."""
     if not isinstance(split_size, int):
         return list(split_size)
     return [min(split_size, length - s) for s in range(0, length, split_size)] or [0]
-
-
-def sum_repeats(grad, sizes, repeats):
-    """The gradient of repeat: the sum over all copies."""
-    padded = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
-    if 0 in repeats:
-        return zeros_of(grad, sizes)
-    paired = [n for pair in zip(repeats, padded, strict=True) for n in pair]
-    return grad.reshape(tuple(paired)).sum(tuple(range(0, len(paired), 2))).reshape(sizes)
 
 
 def rolled(x, shifts, dims):
@@ -310,17 +253,3 @@ def rolled(x, shifts, dims):
 def roll_back(grad, shifts, dims):
     """The gradients moved back."""
     return rolled(grad, tuple([-shift for shift in shifts]), dims)
-
-
-def on_diagonal(x, offset, dim1, dim2):
-    """Zeros with one dimension more, and the last dimension of x on a diagonal of two of them."""
-    n = x.shape[-1] + abs(offset)
-    sizes = list(x.shape[:-1])
-    for dim in sorted((dim1, dim2)):
-        sizes.insert(dim, n)
-    return place_diagonal(x, tuple(sizes), offset, dim1, dim2)
-
-
-def shorter_side(sizes):
-    """The shape of a matrix's diagonal."""
-    return (min(sizes),)

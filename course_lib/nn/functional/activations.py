@@ -6,10 +6,11 @@ PyTorch: torch/nn/functional.py, aten/src/ATen/native/Activation.cpp.
 import warnings
 
 from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import whole_number
 from course_lib.engine.build import rows
 from course_lib.nn import derivatives  # noqa: F401  (fills the table)
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later, whole_number
+from course_lib.surface.parsing import asking_later
 
 
 def relu(input, inplace=False):

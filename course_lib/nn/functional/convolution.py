@@ -8,11 +8,12 @@ import numpy as np
 from course_lib.arrays.errors import not_supported
 from course_lib.arrays.kernels import convolving as kernels
 from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import whole_number
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later, whole_number
+from course_lib.surface.parsing import asking_later
 
 
 def per_dimension(value, dimensions):

@@ -7,7 +7,6 @@ import numpy as np
 
 from course_lib.arrays import dtypes
 from course_lib.arrays.memory import check_cast
-from course_lib.arrays.messages import type_name
 from course_lib.engine.arguments import number_of, rank
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
@@ -118,72 +117,30 @@ def pow_(input, exponent):
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
 
 
-def lerp(input, end, weight):
-    """The way from input to end, as far as weight (a number or a tensor) says."""
-    return rows.lerp_tensor(input, end, weight) if isinstance(weight, Tensor) else rows.lerp(input, end, weight)
-
-
-def lerp_(input, end, weight):
-    """The same in the tensor's own memory."""
-    return rows.lerp_tensor_(input, end, weight) if isinstance(weight, Tensor) else rows.lerp_(input, end, weight)
-
-
 def square(input):
     """input ** 2."""
     return pow(input, 2)
 
 
-LIMITS = frozenset({int, float, bool, type(None)})
-
-
 def clamp(input, min=None, max=None):
     """input limited to [min, max]; tensors as limits are compared element by element."""
-    operation, limits = clamp_operation(min, max)
-    return getattr(rows, operation)(input, *limits)
+    min, max = number_of(min), number_of(max)
+    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        return rows.clamp(input, min, max)
+    input = input if min is None else rows.clamp_min(input, min)
+    return input if max is None else rows.clamp_max(input, max)
 
 
 def clamp_(input, min=None, max=None):
     """Limit the tensor's own memory to [min, max]."""
-    operation, limits = clamp_operation(min, max)
-    return getattr(rows, operation + "_")(input, *limits)
-
-
-def clamp_operation(min, max):
-    """The row that limits by these, numbers or tensors, and its arguments; TypeError for one of each."""
-    if type(min) in LIMITS and type(max) in LIMITS:
-        return "clamp", (min, max)
-    min, max = (number_of(limit) for limit in (min, max))
-    tensors = [limit for limit in (min, max) if isinstance(limit, Tensor)]
-    if not tensors:
-        return "clamp", (min, max)
-    if len(tensors) == 2:
-        return "clamp_tensors", (min, max)
-    if max is None:
-        return "clamp_lower", (min,)
-    if min is None:
-        return "clamp_upper", (max,)
-    if tensors[0].array.ndim == 0:
-        return "clamp", [limit.item() if isinstance(limit, Tensor) else limit for limit in (min, max)]
-    got = f"(Tensor, {type_name(min)}, {type_name(max)})"
-    raise TypeError(f"clamp() received an invalid combination of arguments - got {got}, but expected one of:")
+    min, max = number_of(min), number_of(max)
+    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        return rows.clamp_(input, min, max)
+    input = input if min is None else rows.clamp_min_(input, min)
+    return input if max is None else rows.clamp_max_(input, max)
 
 
 clip, true_divide = clamp, div
-
-
-def clamp_min(input, min):
-    """input, or min where that is larger."""
-    return rows.clamp_min_tensor(input, min) if isinstance(min, Tensor) else rows.clamp_min(input, min)
-
-
-def clamp_min_(input, min):
-    """The same in the tensor's own memory."""
-    return rows.clamp_min_tensor_(input, min) if isinstance(min, Tensor) else rows.clamp_min_(input, min)
-
-
-def clamp_max(input, max):
-    """input, or max where that is smaller."""
-    return rows.clamp_max_tensor(input, max) if isinstance(max, Tensor) else rows.clamp_max(input, max)
 
 
 def round(input, *, decimals=None):
@@ -194,47 +151,6 @@ def round(input, *, decimals=None):
 def round_(input, *, decimals=None):
     """The tensor's own memory rounded."""
     return rows.round_(input) if decimals is None else rows.round_decimals_(input, decimals)
-
-
-def remainder(input, other):
-    """What is left of input after rounding input / other down."""
-    if not isinstance(input, Tensor):
-        return other.__rmod__(input)
-    if isinstance(other, Tensor):
-        return rows.remainder(input, other)
-    if type(other) is not int:
-        other = plain_number("%", other)
-        if isinstance(other, float) and input.array.dtype.kind != "f":
-            input = input.to(dtypes.default)
-    return rows.remainder_number(input, other)
-
-
-def remainder_(input, other):
-    """The remainder in the tensor's own memory."""
-    if isinstance(other, float) and input.array.dtype.kind != "f":
-        check_cast(dtypes.F32, input.array.dtype)
-    return rows.remainder_(input, other) if isinstance(other, Tensor) else rows.remainder_number_(input, other)
-
-
-def floor_divide(input, other):
-    """input / other, rounded down."""
-    return rows.floor_divide(input, other)
-
-
-def fmod(input, other):
-    """What is left of input after rounding input / other towards zero."""
-    if not isinstance(input, Tensor):
-        got = f"({type_name(input)}, {type_name(other)})"
-        raise TypeError(f"fmod() received an invalid combination of arguments - got {got}, but expected one of:")
-    if not isinstance(other, Tensor):
-        other = plain_number("%", other)
-    if input.array.dtype.kind != "f" and isinstance(other, float):
-        input = input.to(dtypes.default)
-    if input.array.dtype.kind == "b" and not isinstance(other, bool | Tensor):
-        input = input.to(dtypes.int64)
-    if isinstance(other, Tensor):
-        return rows.fmod(input, other)
-    return rows.fmod_number(input, other)
 
 
 def result_type(tensor1, tensor2):

@@ -45,24 +45,20 @@ lt, le = compare("lt", np.less), compare("le", np.less_equal)
 gt, ge = compare("gt", np.greater), compare("ge", np.greater_equal)
 
 
-def logical_not(input):
-    """True where the element is zero."""
-    return without_gradient(np.logical_not(input.array))
+def asked(function, doc):
+    """A question about each element by itself."""
+
+    def question(input):
+        return without_gradient(function(input.array))
+
+    question.__name__, question.__doc__ = function.__name__, doc
+    return question
 
 
-def isnan(input):
-    """True where the element is not a number."""
-    return without_gradient(np.isnan(input.array))
-
-
-def isinf(input):
-    """True where the element is infinite."""
-    return without_gradient(np.isinf(input.array))
-
-
-def isfinite(input):
-    """True where the element is neither infinite nor NaN."""
-    return without_gradient(np.isfinite(input.array))
+logical_not = asked(np.logical_not, "True where the element is zero.")
+isnan = asked(np.isnan, "True where the element is not a number.")
+isinf = asked(np.isinf, "True where the element is infinite.")
+isfinite = asked(np.isfinite, "True where the element is neither infinite nor NaN.")
 
 
 def equal(input, other):
@@ -75,34 +71,20 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
-def numel(input):
-    """The number of elements."""
-    return input.array.size
-
-
 def _over(function):
-    """The variant of a function without gradient that overwrites its first operand, in that one's type."""
+    """The variant of a function without gradient that overwrites its first operand, if that can hold the result."""
 
     def operation_(input, other):
         if isinstance(other, Tensor):
             check_overlap(input, (other,))
-        return rows.copy_(input, function(input, other).detach())
+        result = function(input, other).detach()
+        if function is not lt:
+            check_cast(result.array.dtype, input.array.dtype)
+        return rows.copy_(input, result)
 
     operation_.__name__ = function.__name__ + "_"
     operation_.__doc__ = f"{function.__name__}, written into the tensor's own memory."
     return operation_
-
-
-def _bits_over(function):
-    """A bit operation that writes its result into the first operand, if that can hold it."""
-
-    def checked(input, other):
-        kinds = [input.array.dtype, other.array.dtype if isinstance(other, Tensor) else dtypes.of_number(other)]
-        check_cast(max(kinds, key=dtypes.KIND.get), kinds[0])
-        return function(input, other)
-
-    checked.__name__, checked.__doc__ = function.__name__, function.__doc__
-    return _over(checked)
 
 
 def bitwise(name, function):
@@ -123,11 +105,7 @@ def bitwise(name, function):
 
 bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
 bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
-bitwise_left_shift, bitwise_right_shift = bitwise("lshift", np.left_shift), bitwise("rshift", np.right_shift)
-bitwise_and_, bitwise_or_ = _bits_over(bitwise_and), _bits_over(bitwise_or)
-bitwise_xor_ = _bits_over(bitwise_xor)
-bitwise_left_shift_ = _bits_over(bitwise_left_shift)
-bitwise_right_shift_ = _bits_over(bitwise_right_shift)
+lt_, bitwise_and_, bitwise_or_, bitwise_xor_ = map(_over, (lt, bitwise_and, bitwise_or, bitwise_xor))
 
 
 def _logical(name, function):
@@ -144,39 +122,28 @@ def _logical(name, function):
 logical_and, logical_or = _logical("logical_and", np.logical_and), _logical("logical_or", np.logical_or)
 
 
-def check_close(input, other, **tolerances):
-    """RuntimeError for tensors of different types or shapes that do not fit, and for tolerances below 0."""
+def check_close(input, other):
+    """RuntimeError for tensors of different types, or of shapes that do not fit."""
     if input.array.dtype != other.array.dtype:
         raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    for name, tolerance in tolerances.items():
-        if not tolerance >= 0:
-            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     kernels.sizes_of_both(input.array, other.array)
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where two tensors agree within atol + rtol * |other|."""
-    check_close(input, other, rtol=rtol, atol=atol)
+    check_close(input, other)
     return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True when all elements agree within atol + rtol * |other|."""
-    check_close(input, other, rtol=rtol, atol=atol)
+    check_close(input, other)
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
-
-
-def lt_(input, other):
-    """lt, written into the tensor's own memory. Its gradients are zeros, for both operands."""
-    values = lt(input, other).array
-    return rows.lt_tensor_(input, other, values) if isinstance(other, Tensor) else rows.lt_number_(input, values)
 
 
 def isin(elements, test_elements):
     """True where an element is one of test_elements."""
     values, wanted = (getattr(each, "array", each) for each in (elements, test_elements))
-    if np.asarray(values).dtype.kind == "b" or np.asarray(wanted).dtype.kind == "b":
-        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     return without_gradient(np.isin(values, wanted))
 
 

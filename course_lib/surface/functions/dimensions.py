@@ -5,8 +5,8 @@ PyTorch: c10/core/WrapDimMinimal.h, aten/src/ATen/native/ReduceOpsUtils.h.
 
 
 from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import dimension
 from course_lib.surface import creation
-from course_lib.surface.indexing import dimension
 
 
 def dims_of(tensor, dim):
@@ -43,15 +43,6 @@ class _Omitted:
 
 
 OMITTED = _Omitted()
-
-
-def reduction(name, dim, keepdim):
-    """The dimensions and keepdim; TypeError for a keepdim that is no truth value, or given without dimensions."""
-    if dim is OMITTED:
-        raise TypeError(wrong_form(name, keepdim, "keepdim="))
-    if not isinstance(keepdim, bool):
-        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
-    return dim, keepdim
 
 
 def wrong_form(name, value, place=""):

@@ -12,7 +12,7 @@ from course_lib.engine.tensor import alias, memory_of, meta_of, no_edge
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import rename_node
+from course_lib.surface.functions.results import named
 
 
 def t_in_place(input):
@@ -38,7 +38,7 @@ def _in_place_shape(name, change):
         self.array = changed.array
         if edge is not None:
             name = type(changed.node).__name__
-            rename_node(changed.node, NODES_OF_SHAPE_CHANGES.get(name, name))
+            named(changed, NODES_OF_SHAPE_CHANGES.get(name, name))
             retains = self.retains_grad
             if retains:  # what is retained stays the gradient in the old shape
                 self.meta.retains_grad = False
@@ -63,8 +63,8 @@ def twin(tensor):
     return other
 
 
-t_, transpose_ = _in_place_shape("t_", t_in_place), _in_place_shape("transpose_", shapes.transpose)
-unsqueeze_ = _in_place_shape("unsqueeze_", shapes.unsqueeze)
+t_, transpose_ = _in_place_shape("t_", t_in_place), _in_place_shape("transpose_", rows.transpose)
+unsqueeze_ = _in_place_shape("unsqueeze_", rows.unsqueeze)
 squeeze_ = _in_place_shape("squeeze_", shapes.squeeze)
 
 

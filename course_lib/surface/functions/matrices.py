@@ -5,20 +5,19 @@ PyTorch: aten/src/ATen/native (LinearAlgebra.cpp, Linear.cpp, Distance.cpp).
 
 import builtins
 import math
+import string
 
 import numpy as np
 
 from course_lib.arrays import kernels
 from course_lib.arrays.messages import type_name
-from course_lib.engine.arguments import broadcast_error, tensor_argument
+from course_lib.engine.arguments import dimension, tensor_argument
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import Tensor, counter_of
+from course_lib.engine.tensor import counter_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface.functions import reductions, shapes
-from course_lib.surface.functions.arithmetic import result_type
-from course_lib.surface.functions.results import rename_node
+from course_lib.surface.functions.results import named
 from course_lib.surface.functions.shapes import expand, mT, reshape
-from course_lib.surface.indexing import dimension
 
 
 def mm(input, mat2):
@@ -40,19 +39,14 @@ def check_matrices(first, second, a, b):
 
 def mv(input, vec):
     """A matrix times a vector."""
-    if input.array.ndim == 0:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    check_matrix_and_vector(input.array.shape[:1], input, vec)
+    sizes, others = input.array.shape, vec.array.shape
+    if len(sizes) != 2 or len(others) != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(sizes[:1])}, {len(sizes)}, {len(others)}")
+    if sizes[1] != others[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({sizes[0]}), mat ({sizes[0]}x{sizes[1]}), vec ({others[0]})"
+        )
     return rows.mv(input, vec)
-
-
-def check_matrix_and_vector(shape, mat, vec):
-    """RuntimeError unless a matrix, a vector and the shape of what is added to their product go together."""
-    if len(shape) > 1 or mat.array.ndim != 2 or vec.array.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {len(shape)}, {mat.array.ndim}, {vec.array.ndim}")
-    (m, n), p = mat.array.shape, vec.array.shape[0]
-    if n != p or shape not in ((m,), (1,), ()):
-        raise RuntimeError(f"size mismatch, got input ({math.prod(shape)}), mat ({m}x{n}), vec ({p})")
 
 
 def dot(input, tensor):
@@ -86,12 +80,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         if t.array.dtype != mat2.array.dtype:
             kinds = t.dtype.title, mat2.dtype.title
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
-    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
-        if matrix.array.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {matrix.array.ndim}-D tensor")
     check_matrices("mat1", "mat2", mat1, mat2)
-    if mat1.array.dtype.kind == "b" and input.array.size:
-        kernels.floats(mat1.array, "addmm_impl_cpu_")
     if beta != 1 or alpha != 1:
         return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
     return rows.addmm(input, mat1, mat2)
@@ -208,38 +197,16 @@ def inner(input, other):
 def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > a.array.ndim or dims > b.array.ndim:
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        if not 0 <= dims <= builtins.min(a.array.ndim, b.array.ndim):
+            raise RuntimeError(f"tensordot expects 0 <= dims <= ndim_a and ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
-    if a.array.dtype != b.array.dtype:
-        raise RuntimeError("both inputs should have same dtype")
     over_a, over_b = ([dimension(t, d) for d in ds] for t, ds in zip((a, b), dims, strict=True))
-    for d, e in zip(*dims, strict=True):
-        if b.array.shape[e] == 1:
-            a = reductions.sum(a, d, True).to(a.dtype)  # the one factor is the same for all
-        elif a.array.shape[d] == 1:
-            b = reductions.sum(b, e, True).to(b.dtype)
-        elif a.array.shape[d] != b.array.shape[e]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.array.shape[d]} in dim {d} and second has "
-                f"size {b.array.shape[e]} in dim {e}"
-            )
-    left = [d for d in range(a.array.ndim) if d not in over_a]
-    right = [d for d in range(b.array.ndim) if d not in over_b]
-    length = math.prod(a.array.shape[d] for d in over_a)
-    heights, widths = [a.array.shape[d] for d in left], [b.array.shape[d] for d in right]
-    a, b = shapes.permute(a, *left, *over_a), shapes.permute(b, *over_b, *right)
-    if math.prod(heights + widths) != 1:
-        a, b = shapes.reshape(a, math.prod(heights), length), shapes.reshape(b, length, math.prod(widths))
-        return shapes.reshape(mm(a, b), heights + widths)
-    if a.is_contiguous() and b.is_contiguous():
-        return shapes.reshape(dot(shapes.flatten(a), shapes.flatten(b)), heights + widths)
-    whole = reductions.sum(rows.mul(shapes.squeeze(a), shapes.squeeze(b)))
-    return shapes.reshape(whole.to(a.dtype), heights + widths)
+    left, further = string.ascii_lowercase[: a.array.ndim], iter(string.ascii_lowercase[a.array.ndim :])
+    right = [left[over_a[over_b.index(d)]] if d in over_b else next(further) for d in range(b.array.ndim)]
+    kept = [letter for letter in (*left, *right) if (letter in left) != (letter in right)]
+    return einsum(f"{left},{''.join(right)}->{''.join(kept)}", a, b)
 
 
 def diag(input, diagonal=0):
@@ -247,15 +214,16 @@ def diag(input, diagonal=0):
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
     if input.array.ndim == 2:
-        return rows.diagonal_copy(input, diagonal, 0, 1)
-    return rows.diag_embed(input, diagonal, 0, 1)
+        return shapes.diagonal(input, diagonal).clone()
+    n = len(input) + abs(diagonal)
+    return named(rows.diagonal_backward(input, (n, n), diagonal, 0, 1), "DiagEmbedBackward0")
 
 
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
-    return rows.trace(input)
+    return reductions.sum(shapes.diagonal(input))
 
 
 def check_square(A, name):
@@ -281,25 +249,12 @@ def cross(input, other, dim=None):
         dim = next((d for d, n in enumerate(input.array.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    given = dim
-    if input.array.ndim != other.array.ndim:
-        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    dim = dimension(input, dim)
-    if input.array.shape[dim] != 3 or other.array.shape[dim] != 3:
-        sizes = input.array.shape[dim], other.array.shape[dim]
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {given} must have length 3. Got {sizes[0]} and {sizes[1]}"
-        )
-    if input.array.shape != other.array.shape:
-        try:
-            shape = np.broadcast_shapes(input.array.shape, other.array.shape)
-        except ValueError:
-            raise broadcast_error(input, other) from None
-        input, other = shapes.expand(input, shape), shapes.expand(other, shape)
-    if input.array.dtype != other.array.dtype:
-        kind = result_type(input, other)
-        input, other = input.to(kind), other.to(kind)
-    return rows.cross(input, other, dim)
+    back = dimension(input, dim) - input.array.ndim
+    sizes = input.array.shape[back], other.array.shape[back]
+    if sizes != (3, 3):
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
+    (a, b), (c, d) = ([shapes.roll(t, step, back) for step in (-1, 1)] for t in (input, other))
+    return a * d - b * c
 
 
 def cdist(x1, x2, p=2.0, compute_mode=None):
@@ -314,10 +269,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
             f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
         )
     kernels.floats(x1.array, "cdist")
-    distances = reductions.norm(shapes.unsqueeze(x1, -2) - shapes.unsqueeze(x2, -3), p, -1)
-    if distances.node is not None:
-        rename_node(distances.node, "CdistBackward0")
-    return distances
+    return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 
 def einsum(equation, *operands):
@@ -326,9 +278,6 @@ def einsum(equation, *operands):
         operands = operands[0]
     if not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
-    for number, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            raise TypeError(f"expected Tensor as element {number} in argument 1, but got {type_name(operand)}")
     terms, arrow, output = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
     if len(terms) != len(operands):

@@ -5,6 +5,7 @@ PyTorch: aten/src/ATen/native (Sorting.cpp, Unique.cpp).
 
 import numpy as np
 
+from course_lib.engine.arguments import dimension
 from course_lib.engine.build import rows
 from course_lib.surface.functions import shapes
 from course_lib.surface.functions.dimensions import check_kept
@@ -12,7 +13,6 @@ from course_lib.surface.functions.results import (
     pair,
     without_gradient,
 )
-from course_lib.surface.indexing import dimension
 
 
 def sort(input, dim=-1, descending=False, *, stable=None):
@@ -60,18 +60,24 @@ def median(input, dim=None, keepdim=False):
     if dim is None:
         check_kept("median", keepdim)
         return rows.median_all(input)
-    dim = dimension(input, dim)
-    if input.array.ndim and not input.array.shape[dim]:
-        raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
-    return pair("median", rows.median_dim(input, dim, keepdim))
+    return at_place_in_order("median", input, dim, keepdim, lambda length: (length - 1) // 2)
 
 
 def kthvalue(input, k, dim=-1, keepdim=False):
     """(values, indices) of the k-th smallest element along a dimension."""
+    return at_place_in_order("kthvalue", input, dim, keepdim, lambda length: k - 1)
+
+
+def at_place_in_order(name, input, dim, keepdim, place):
+    """(values, indices) of the element at one place of the order along a dimension; errors when there is none."""
     dim = dimension(input, dim)
     length = input.array.shape[dim] if input.array.ndim else 1
     if not length:
-        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
-    if not 0 < k <= length:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    return pair("kthvalue", rows.kthvalue(input, k, dim, keepdim))
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    if not 0 <= place(length) < length:
+        raise RuntimeError(f"{name}(): selected number k out of range for dimension {dim}")
+    parts = sort(input, dim)
+    if input.array.ndim:
+        parts = [shapes.narrow(part, dim, place(length), 1) for part in parts]
+        parts = parts if keepdim else [shapes.squeeze(part, dim) for part in parts]
+    return pair(name, parts)

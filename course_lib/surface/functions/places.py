@@ -8,25 +8,12 @@ import builtins
 import numpy as np
 
 from course_lib.arrays import kernels
-from course_lib.engine.arguments import number_of
+from course_lib.engine.arguments import dimension, number_of
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.surface import creation, indexing
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import without_gradient
-from course_lib.surface.indexing import before_writing, dimension
-
-
-def masked_fill(input, mask, value):
-    """input with `value`, a number or a tensor without dimensions, wherever the mask is True."""
-    return (rows.masked_fill_tensor if isinstance(value, Tensor) else rows.masked_fill)(input, mask, value)
-
-
-def masked_fill_(input, mask, value):
-    """Write `value` wherever the mask is True."""
-    if 0 in input.array.strides and mask.array.dtype.kind == "b" and kernels.can_be_summed(input.shape, mask.shape):
-        mask = new_tensor(kernels.mask_of_shared(input.array, mask.array))
-    return (rows.masked_fill_tensor_ if isinstance(value, Tensor) else rows.masked_fill_)(input, mask, value)
+from course_lib.surface.functions.results import named, without_gradient
 
 
 def where(condition, input=None, other=None):
@@ -42,59 +29,38 @@ def where(condition, input=None, other=None):
     return rows.select_where(condition, input, other)
 
 
-def gather(input, dim, index):
-    """Elements picked along a dimension, one for each element of index."""
-    return rows.gather(input, dimension(input, dim), index)
-
-
-def index_add(input, dim, index, source, *, alpha=1):
-    """A copy of input with the slices of alpha * source added at the places index names."""
-    return rows.index_add(input, dimension(input, dim), index, source, alpha)
-
-
-def scatter_add(input, dim, index, src):
-    """A copy of input with src added at the places index names along a dimension."""
-    return rows.scatter_add(input, dimension(input, dim), index, src)
-
-
-def scatter(input, dim, index, src):
-    """A copy of input with src, a tensor or a number, written at the places index names along a dimension."""
-    row = rows.scatter if isinstance(src, Tensor) else rows.scatter_value
-    return row(input, dimension(input, dim), index, src)
-
-
-def scatter_(input, dim, index, src):
-    """Write src, a tensor or a number, at the places index names along a dimension."""
-    row = rows.scatter_ if isinstance(src, Tensor) else rows.scatter_value_
-    before_writing(input, index, src)
-    return row(input, dimension(input, dim), index, src)
-
-
 def index_fill_(input, dim, index, value):
     """Write a number into the slices that index names along a dimension."""
-    before_writing(input, index)
-    row = rows.index_fill_tensor_ if isinstance(value, Tensor) else rows.index_fill_
-    return row(input, dimension(input, dim), index, value)
+    indexing.setitem(input, slices_at(input, dim, index), value)
+    return input
 
 
 def index_copy_(input, dim, index, source):
     """Replace the slices that index names along a dimension by those of source."""
-    before_writing(input, index, source)
-    return rows.index_copy_(input, dimension(input, dim), index, source)
+    kernels.check_slices(input.array, dimension(input, dim), index.array, source.array)
+    indexing.setitem(input, slices_at(input, dim, index), source)
+    return input
+
+
+def slices_at(input, dim, index):
+    """The index that names slices along a dimension: input[:, :, index] for the third."""
+    return (slice(None),) * dimension(input, dim) + (index,)
+
+
+def masked_select(input, mask):
+    """The elements where the mask is True, in one dimension; the two are broadcast against each other."""
+    if mask.array.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    kernels.sizes_of_both(input.array, mask.array)
+    shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
+    return named(shapes.expand(input, shape)[shapes.expand(mask, shape)], "MaskedSelectBackward0")
 
 
 def take_along_dim(input, indices, dim=None):
     """The elements at the places that indices, broadcast against the input, name along a dimension."""
     if dim is None:
-        return gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
-    dim, sizes = dimension(input, dim), (input.array.ndim, indices.array.ndim)
-    if sizes[0] != sizes[1]:
-        raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{sizes[0]} dimensions for input, and {sizes[1]} dimensions for indices"
-        )
-    if not sizes[0]:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return rows.gather(shapes.reshape(input, -1), 0, shapes.reshape(indices, -1))
+    dim = dimension(input, dim)
     indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
     others = [[1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices)]
     try:
@@ -104,21 +70,9 @@ def take_along_dim(input, indices, dim=None):
     shape[dim] = input.shape[dim]
     input, places = shapes.expand(input, shape), list(shape)
     places[dim] = indices.shape[dim]
-    return gather(input, dim, shapes.expand(indices, places))
-
-
-def scatter_add_(self, dim, index, src):
-    """Add src at the places that index names along a dimension."""
-    indexing.before_writing(self, index, src)
-    return rows.scatter_add_(self, indexing.dimension(self, dim), index, src)
-
-
-def index_add_(self, dim, index, source, *, alpha=1):
-    """Add the slices of alpha * source at the places that index names along a dimension."""
-    indexing.before_writing(self, index, source)
-    return rows.index_add_(self, indexing.dimension(self, dim), index, source, alpha)
+    return rows.gather(input, dim, shapes.expand(indices, places))
 
 
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) values at the places that index tensors name."""
-    return indexing.put_(self, indexing.index_tensors(indices, 0), values, accumulate)
+    return indexing.put_(self, list(indices), values, accumulate)

@@ -5,45 +5,31 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 
 import numpy as np
 
-from course_lib.arrays import dtypes, errors, kernels
-from course_lib.engine.arguments import number_of, tensor_argument
-from course_lib.engine.build import on_arrays_function, on_tensors_function, rows
-from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import Node, init_node
-from course_lib.engine.ops import instrument
-from course_lib.engine.saved import FREED, SavedOutput, SavedVariable, add_slot_properties
-from course_lib.engine.tensor import Tensor, meta_of
-from course_lib.engine.views import gradient_edge, requires_grad
+from course_lib.arrays import errors, kernels
+from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import dimension, number_of, tensor_argument
+from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
+from course_lib.engine.views import requires_grad
 from course_lib.surface.functions.dimensions import (
     OMITTED,
     check_kept,
     dims_of,
     every,
-    reduction,
     softmax_dim,
     wrong_form,
 )
 from course_lib.surface.functions.results import pair, without_gradient
-from course_lib.surface.indexing import dimension
 from course_lib.surface.parsing import known_dtype
 
 
-def sum(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
-    """The sum over the given dimensions (`axis` is NumPy's word), or over all."""
-    if axis is not None or keepdims is not False or keepdim is not False:
-        dim, keepdim = reduction("sum", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
-    if not isinstance(input, Tensor):
-        tensor_argument("sum", "input", input)
+def sum(input, dim=OMITTED, keepdim=False, *, dtype=None):
+    """The sum over the given dimensions, or over all."""
+    if dim is OMITTED and keepdim is False and dtype is None and type(input) is Tensor:
+        return rows.sum_all(input)
     if dtype is not None:
         input = to_kind_of_sum(input, known_dtype("sum", dtype))
-    try:
-        dims = dims_of(input, dim)
-    except TypeError:
-        raise TypeError(wrong_form("sum", dim)) from None
-    if dims is None:
-        whole = (dim is OMITTED or dim is None) and not keepdim
-        return rows.sum_all(input) if whole else rows.sum_dim(input, every(input), keepdim)
-    return rows.sum_dim(input, dims, keepdim)
+    return over("sum", rows.sum_all, rows.sum_dim, input, dim, keepdim)
 
 
 def to_kind_of_sum(input, dtype):
@@ -53,46 +39,52 @@ def to_kind_of_sum(input, dtype):
     return input.to(dtype)
 
 
-def mean(input, dim=OMITTED, keepdim=False, *, dtype=None, axis=None, keepdims=False):
-    """The mean over the given dimensions (`axis` is NumPy's word), or over all."""
-    if axis is not None or keepdims is not False or keepdim is not False:
-        dim, keepdim = reduction("mean", dim if axis is None else axis, keepdim if keepdims is False else keepdims)
-    if not isinstance(input, Tensor):
-        tensor_argument("mean", "input", input)
+def mean(input, dim=OMITTED, keepdim=False, *, dtype=None):
+    """The mean over the given dimensions, or over all."""
+    if dim is OMITTED and keepdim is False and dtype is None and type(input) is Tensor:
+        return rows.mean_all(input)
     if dtype is not None:
         input = input.to(known_dtype("mean", dtype))
-    if not (dim is OMITTED or dim is None) and input.array.dtype.kind != "f":
+    if isinstance(input, Tensor) and input.array.dtype.kind != "f":
         kernels.mean(input.array)  # raises, before dimensions are looked at
+    return over("mean", rows.mean_all, rows.mean_dim, input, dim, keepdim)
+
+
+def over(name, of_all, along, input, dim, keepdim):
+    """A sum or mean by one of two rows; TypeError for what is no tensor, no dimension, no truth value."""
+    tensor_argument(name, "input", input)
+    if keepdim is not False:
+        if dim is OMITTED:
+            raise TypeError(wrong_form(name, keepdim, "keepdim="))
+        if not isinstance(keepdim, bool):
+            raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
     try:
         dims = dims_of(input, dim)
     except TypeError:
-        raise TypeError(wrong_form("mean", dim)) from None
-    if dims is None:
-        whole = (dim is OMITTED or dim is None) and not keepdim
-        return rows.mean_all(input) if whole else rows.mean_dim(input, every(input), keepdim)
-    return rows.mean_dim(input, dims, keepdim)
+        raise TypeError(wrong_form(name, dim)) from None
+    if dims is None and not keepdim and (dim is OMITTED or dim is None):
+        return of_all(input)
+    return along(input, every(input) if dims is None else dims, keepdim)
 
 
 def max(input, dim=None, keepdim=False):
     """The largest element of all; the larger of two tensors; or (values, indices) along a dimension."""
-    if dim is None:
-        check_kept("max", keepdim)
-        return rows.max_all(input)
-    if isinstance(dim, Tensor):
-        return rows.maximum(input, dim)
-    values, places = rows.max_dim(input, dimension(input, dim), keepdim)
-    return pair("max", (values, places))
+    return extreme("max", rows.max_all, rows.maximum, rows.max_dim, input, dim, keepdim)
 
 
 def min(input, dim=None, keepdim=False):
     """The smallest element of all; the smaller of two tensors; or (values, indices) along a dimension."""
+    return extreme("min", rows.min_all, rows.minimum, rows.min_dim, input, dim, keepdim)
+
+
+def extreme(name, of_all, of_two, along, input, dim, keepdim):
+    """The row that `dim` asks for: nothing, another tensor, or a dimension."""
     if dim is None:
-        check_kept("min", keepdim)
-        return rows.min_all(input)
+        check_kept(name, keepdim)
+        return of_all(input)
     if isinstance(dim, Tensor):
-        return rows.minimum(input, dim)
-    values, places = rows.min_dim(input, dimension(input, dim), keepdim)
-    return pair("min", (values, places))
+        return of_two(input, dim)
+    return pair(name, along(input, dimension(input, dim), keepdim))
 
 
 def _arg(find, input, dim, keepdim):
@@ -177,45 +169,33 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}"
         )
-    if dtype is not None:
-        wanted = dtypes.PYTHON.get(dtype, dtype)
-        if wanted.itemsize < input.dtype.itemsize or not wanted.is_floating_point:
-            raise RuntimeError(
-                f"linalg.vector_norm: the dtype of the input ({input.dtype.title}) should be convertible without "
-                f"narrowing to the specified dtype ({wanted.title})"
-            )
-        input = input.to(dtype)
+    input = input if dtype is None else input.to(dtype)
     p = 2 if p is None or isinstance(p, str) and p == "fro" else number_of(p)
     if not isinstance(p, int | float):
         raise errors.not_supported(f"norm with p={p!r}", "Use a number for p, or 'fro'.")
     return rows.norm(input, p, dims_of(input, dim), keepdim)
 
 
-def check_not_empty(name, input, dim):
-    """RuntimeError for the extreme value of nothing, IndexError for a dimension of length 0."""
-    if input.array.size:
-        return
-    dims = dims_of(input, dim)
-    if not dims:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
-        )
-    for d, named in zip(dims, (dim,) if isinstance(dim, int) else dim, strict=True):
-        if not input.array.shape[d]:
-            raise IndexError(f"{name}(): Expected reduction dim {named} to have non-zero size.")
-
-
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
-    check_not_empty("amax", input, dim)
-    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+    return rows.amax(input, dims_of_some("amax", input, dim), keepdim)
 
 
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
-    check_not_empty("amin", input, dim)
-    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+    return rows.amin(input, dims_of_some("amin", input, dim), keepdim)
+
+
+def dims_of_some(name, input, dim):
+    """The dimensions, or all; IndexError when there is nothing along one of them."""
+    dims = dims_of(input, dim)
+    if dims is None and not input.array.size:
+        kernels.extreme(input.array, None, name)  # raises
+    dims = dims or every(input)
+    for d in dims:
+        if not input.array.shape[d]:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    return dims
 
 
 def logsumexp(input, dim, keepdim=False):
@@ -226,80 +206,22 @@ def logsumexp(input, dim, keepdim=False):
 def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return rows.cumsum(input, dimension(input, dim))
+    return rows.cumsum(input, dim)
 
 
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
     input = input if dtype is None else input.to(dtype)
-    return rows.cumprod(input, dimension(input, dim))
-
-
-class SpreadAndMean(Node):
-    """The history of var_mean and std_mean: two results of one input, with a gradient each."""
-
-    __slots__ = ("kept_self", "kept_result0", "kept_dim", "kept_correction", "kept_keepdim")
-    saved_names = ("correction", "dim", "keepdim", "self", "result0")
-    saved_tensor_names = ("self", "result0")
-    several_outputs, output_count, takes_root = True, 2, False
-
-    def apply(self, grads):
-        return (self.gradient(grads, on_arrays_function, self.kept_self.unpack(self).array),)
-
-    def apply_to_tensors(self, grads):
-        return (self.gradient(grads, on_tensors_function, self.kept_self.unpack(self)),)
-
-    def gradient(self, grads, function, x):
-        """The sum of what both results pass back; a result that nobody used passes nothing."""
-        dim, keepdim, parts = self.kept_dim, self.kept_keepdim, []
-        if grads[0] is not None:
-            result = self.kept_result0.unpack(self) if self.takes_root else x
-            result = (result if isinstance(x, Tensor) else getattr(result, "array", result),) * self.takes_root
-            slope = function("std_grad" if self.takes_root else "var_grad")
-            parts.append(slope(grads[0], x, *result, dim, self.kept_correction, keepdim))
-        if grads[1] is not None:
-            share = function("restore_dim")(grads[1], x.shape, dim, keepdim)
-            parts.append(function("mean_grad")(share, tuple(x.shape), kernels.numel(x.shape, dim)))
-        return parts[0] + parts[1] if len(parts) > 1 else parts[0]
-
-    def release(self):
-        self.kept_self = FREED
-        self.kept_result0 = self.kept_result0 and FREED
-
-
-VarMeanBackward0 = add_slot_properties(type("VarMeanBackward0", (SpreadAndMean,), {"__slots__": ()}))
-StdMeanBackward0 = add_slot_properties(
-    type("StdMeanBackward0", (SpreadAndMean,), {"__slots__": (), "takes_root": True})
-)
-
-
-def spread_and_mean(kind, spread, input, dim, unbiased, keepdim, correction):
-    """(variance or standard deviation, mean), with one node for both."""
-    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-    correction = (1 if correction is None else correction) if unbiased else 0
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(f"{spread.__name__}_mean only support floating point and complex dtypes")
-    source = input.detach()
-    results = spread(source, dim, True, keepdim, correction=correction), mean(source, dim, keepdim)
-    edge = gradient_edge(input) if state.recording > 0 else None
-    if edge is not None:
-        node = init_node(kind(), (edge,))
-        for number, part in enumerate(results):
-            part.node = node
-            meta_of(part).output_nr, part.meta.edge_to_output = number, True
-        node.kept_self = SavedVariable.of(input)
-        node.kept_result0 = SavedOutput.of(results[0]) if kind.takes_root else None
-        node.kept_dim, node.kept_correction, node.kept_keepdim = dims_of(input, dim), correction, keepdim
-        if state.recording == 2:
-            instrument(node, results[0])
-    return results
+    return rows.cumprod(input, dim)
 
 
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(variance, mean) over dimensions."""
-    return spread_and_mean(VarMeanBackward0, var, input, dim, unbiased, keepdim, correction)
+    over = None if isinstance(dim, bool) else dim
+    return var(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)
 
 
 def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
     """(standard deviation, mean) over dimensions."""
-    return spread_and_mean(StdMeanBackward0, std, input, dim, unbiased, keepdim, correction)
+    over = None if isinstance(dim, bool) else dim
+    return std(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)

@@ -7,21 +7,25 @@ import builtins
 import functools
 import warnings
 
+import numpy as np
+
 from course_lib.arrays import messages
-from course_lib.arrays.memory import check_cast, check_overlap, resized
+from course_lib.arrays.memory import check_cast, check_overlap
 from course_lib.arrays.messages import type_name
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.tensor import Tensor, new_tensor
 from course_lib.engine.views import requires_grad
 
 _renamed = {}
 
 
-def rename_node(node, name):
-    """Give a node the name PyTorch has for another form of its operation."""
-    cls = type(node)
-    node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+def named(result, name):
+    """The result; its node has the name that PyTorch has for this form of the operation."""
+    if result.node is not None:
+        cls = type(result.node)
+        result.node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
+    return result
 
 
 def without_gradient(array):
@@ -45,7 +49,7 @@ def store(name, out, result, *inputs):
         check_overlap(out, [t for t in inputs if isinstance(t, Tensor)])
         if out.array.size:
             warnings.warn(messages.OUT_RESIZED.format(list(out.array.shape), list(sizes)), UserWarning, stacklevel=3)
-        out.array = resized(memory_of(out), sizes)
+        out.array = np.zeros(sizes, out.array.dtype)
     return rows.copy_(out, result.detach())
 
 

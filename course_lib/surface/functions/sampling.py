@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.arrays import kernels
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.tensor import Tensor, memory_of
 from course_lib.surface import creation
 from course_lib.surface.functions.results import without_gradient
 
@@ -43,22 +43,14 @@ def bernoulli_(input, p=0.5, *, generator=None):
 
 
 def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Normal random numbers with the given mean and standard deviation."""
-    if isinstance(std, Tensor):
-        if (std.array < 0).any():
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    """Normal random numbers with the given mean and standard deviation, numbers or tensors."""
+    if np.any(getattr(std, "array", std) < 0):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
     if size is not None:
-        kind = creation.floating("normal_kernel_cpu", dtype)
-        memory = new_tensor(np.zeros(creation.sizes_from((size,)), kind))
-        return creation.finish(normal_(memory, mean, std, generator=generator).array, None, requires_grad, device)
-    if isinstance(mean, Tensor) and isinstance(std, Tensor):
-        kernels.sizes_of_both(mean.array, std.array)
-    shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
-    kind = (mean if isinstance(mean, Tensor) else std).array.dtype
-    noise = normal_(new_tensor(np.zeros(shape, kind)), generator=generator)
-    return (noise * std + mean).detach()
+        memory = creation.zeros(size, dtype=dtype)
+        return creation.finish(creation.normal_values(memory, mean, std, generator), None, requires_grad, device)
+    noise = mean * 0 + std * 0  # of the shape and type that both have together
+    return (normal_(noise, generator=generator) * std + mean).detach()
 
 
 def bernoulli(input, p=None, *, generator=None):
@@ -73,14 +65,11 @@ def bernoulli(input, p=None, *, generator=None):
     return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
 
-def randint_like(
-    input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False
-):
+def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):
     """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
     low, high = (0, low) if high is None else (low, high)
     drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
-    order, like = creation.layout(input), memory_of(input)
-    laid_out = creation.source_of()[0].in_memory_order(drawn, like, order)
+    laid_out = creation.source_of()[0].in_memory_order(drawn, memory_of(creation.zeros_like(input)))
     return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
 
 
@@ -91,14 +80,13 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > weights.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if np.any(np.sum(weights, -1) == 0):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if num_samples <= 0 or not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample = {num_samples} of {weights.shape[-1]}: it must be at least 1, and at most "
+            "prob_dist.size(-1) samples without replacement"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0) or np.any(np.sum(weights, -1) == 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0, or a sum of 0")
     draw, source = creation.source_of(generator)
     lines = weights.reshape(-1, weights.shape[-1])
     if replacement and num_samples > 1:  # each number falls into one of the steps of the sums
@@ -115,11 +103,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 def exponential_(input, lambd=1.0, *, generator=None):
     """Overwrite the tensor with random waiting times, 1 / lambd long on average."""
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {input.dtype.title}"
-        )
+    creation.floating("exponential_", input.dtype)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     (draw, source), like = creation.source_of(generator), memory_of(input)

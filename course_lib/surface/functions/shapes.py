@@ -10,13 +10,13 @@ import numpy as np
 from course_lib.arrays import dtypes, errors, kernels
 from course_lib.arrays.memory import Storage, check_room
 from course_lib.arrays.messages import warn_once
+from course_lib.engine.arguments import dimension, whole_number
 from course_lib.engine.build import rows
+from course_lib.engine.fit import fit
 from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.surface import creation
-from course_lib.surface.functions import reductions
-from course_lib.surface.functions.dimensions import dims_of, shape_arguments
+from course_lib.surface.functions.dimensions import check_distinct, dims_of, shape_arguments
 from course_lib.surface.functions.results import without_gradient
-from course_lib.surface.indexing import dimension
 from course_lib.surface.joining import cat
 
 
@@ -71,11 +71,6 @@ def mT(input):
     return rows.transpose(input, input.array.ndim - 2, input.array.ndim - 1)
 
 
-def transpose(input, dim0, dim1):
-    """Two dimensions exchanged."""
-    return rows.transpose(input, dimension(input, dim0), dimension(input, dim1))
-
-
 def permute(input, *order, dims=None):
     """The dimensions in another order."""
     dims = shape_arguments(order if dims is None else (dims,))
@@ -88,11 +83,6 @@ def permute(input, *order, dims=None):
     if len(set(dims)) != len(dims):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return rows.permute(input, dims)
-
-
-def unsqueeze(input, dim):
-    """A new dimension of length 1."""
-    return rows.unsqueeze(input, dimension(input, dim, extra=1))
 
 
 def squeeze(input, dim=None):
@@ -133,47 +123,28 @@ def as_strided(input, size, stride, storage_offset=None):
     """A view of the tensor's storage with a shape, steps and a beginning of one's own choice."""
     size, stride = creation.sizes_from((size,)), creation.sizes_from((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    check_strides(input, size, stride, offset)
-    return rows.as_strided(input, size, stride, offset, offset - input.storage_offset())
-
-
-def check_strides(input, size, stride, offset):
-    """RuntimeError for steps that are no steps, or lead out of the storage."""
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    if any(step < 0 for step in stride):
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if len(size) != len(stride) or any(step < 0 for step in stride):
+        raise RuntimeError(f"as_strided: expected one step of 0 or more for each dimension of {size}, got {stride}")
     check_room(size, stride, offset, input.array.itemsize, Storage(memory_of(input)).nbytes())
+    return rows.as_strided(input, size, stride, offset, offset - input.storage_offset())
 
 
 def unfold(input, dimension_, size, step):
     """A view of all windows of a dimension: `size` long, `step` apart; they become the last dimension."""
     dim = dimension(input, dimension_)
     length = input.array.shape[dim] if input.array.ndim else 1
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > length:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    windows = rows.unfold(input if input.array.ndim else unsqueeze(input, 0), dim, size, step)
+    if not 0 <= size <= length or step <= 0:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}, step is {step}")
+    windows = rows.unfold(input if input.array.ndim else rows.unsqueeze(input, 0), dim, size, step)
     return windows if input.array.ndim else windows[0]
 
 
 def sum_to_size(input, *size):
     """The tensor summed over the dimensions along which `size` would be expanded to its shape."""
-    size = creation.sizes_from(size)
-    shape = input.array.shape
-    if not size:
-        return rows.sum_all(input)
-    lead = len(shape) - len(size)
-    if lead < 0 or any(n not in (1, m) for n, m in zip(size, shape[lead:], strict=True)):
+    size, shape = creation.sizes_from(size), input.array.shape
+    if not kernels.can_be_summed(shape, size):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
-    extra = (*range(lead), *(lead + d for d, n in enumerate(size) if n == 1 and shape[lead + d] != 1))
-    if not extra:
-        return input
-    summed = reductions.sum(input, extra, True)
-    return view(summed, size) if lead else summed
+    return fit(input, size, input.array.dtype)
 
 
 def unflatten(input, dim, sizes):
@@ -193,23 +164,17 @@ def unflatten(input, dim, sizes):
 def movedim(input, source, destination):
     """Dimensions moved to other places; the rest keep their order."""
     source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
-    if len(source) != len(destination):
+    sources, targets = ([dimension(input, d) for d in dims] for dims in (source, destination))
+    if len(sources) != len(targets) or len(set(sources)) < len(sources) or len(set(targets)) < len(targets):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
-            f"dims as destination ({destination} dims)"
+            f"dims as destination ({destination} dims), each once"
         )
-    sources, targets = ([dimension(input, d) for d in dims] for dims in (source, destination))
-    for name, dims, named in (("source", sources, source), ("destination", targets, destination)):
-        if len(set(dims)) < len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
     if not input.array.ndim:
         return rows.alias(input)
     rest = iter([d for d in range(input.array.ndim) if d not in sources])
     place = dict(zip(targets, sources, strict=True))
     return permute(input, [place[d] if d in place else next(rest) for d in range(input.array.ndim)])
-
-
-swapaxes = transpose
 
 
 def tile(input, *dims):
@@ -218,24 +183,16 @@ def tile(input, *dims):
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
-def check_any_tensors(name, tensors):
-    """RuntimeError for a list of no tensors."""
-    if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
-
-
 def vstack(tensors):
     """Tensors joined as rows."""
-    check_any_tensors("vstack", tensors)
     tensors = [view(t, (1, 1)) if t.array.ndim == 0 else t for t in tensors]
     return cat([rows.unsqueeze(t, 0) if t.array.ndim == 1 else t for t in tensors], 0)
 
 
 def hstack(tensors):
     """Tensors joined along their second dimension; vectors along their only one."""
-    check_any_tensors("hstack", tensors)
     tensors = [reshape(t, 1) if t.array.ndim == 0 else t for t in tensors]
-    return cat(tensors, 0 if tensors[0].array.ndim == 1 else 1)
+    return cat(tensors, 0 if tensors and tensors[0].array.ndim == 1 else 1)
 
 
 def meshgrid(*tensors, indexing=None):
@@ -246,20 +203,18 @@ def meshgrid(*tensors, indexing=None):
         )
     if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
         tensors = tensors[0]
-    check_any_tensors("meshgrid", tensors)
     for tensor in tensors:
         if tensor.array.ndim > 1:
-            got = tensor.tolist()
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {got}")
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor.tolist()}"
+            )
     if indexing not in (None, "xy", "ij"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "xy":
         grids = meshgrid(*tensors[1::-1], *tensors[2:], indexing="ij")
         return (*grids[1::-1], *grids[2:])
     shape = tuple(t.array.size for t in tensors)
-    lined = [
-        reshape(t, (*(1,) * d, -1, *(1,) * (len(shape) - d - 1))) for d, t in enumerate(tensors)
-    ]
+    lined = [reshape(t, (*(1,) * d, -1, *(1,) * (len(shape) - d - 1))) for d, t in enumerate(tensors)]
     return tuple(expand(t, shape) for t in lined)
 
 
@@ -267,12 +222,10 @@ def narrow(input, dim, start, length):
     """A stretch of a dimension, as a view."""
     if input.array.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    dim = dimension(input, dim)
+    dim, start = dimension(input, dim), whole_number(start)
     size = input.array.shape[dim]
-    if isinstance(start, Tensor):
-        if start.array.ndim or start.array.dtype.kind != "i":
-            raise RuntimeError("start must be an 0-dim integral Tensor.")
-        start = int(start.array)
+    if start is None:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
@@ -297,26 +250,20 @@ def split(input, split_size, dim=0):
     """Pieces of the given length (or lengths) along a dimension, as views from one node."""
     if input.array.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = dimension(input, dim)
-    if isinstance(split_size, Tensor) and not split_size.array.ndim:
-        split_size = int(split_size.array)
-    if split_size == 0 and input.array.shape[dim]:
+    dim, size = dimension(input, dim), whole_number(split_size)
+    length = input.array.shape[dim]
+    if size is not None:
+        if size < 0 or not size and length:
+            where = "" if size else f" for a dimension of length {length}"
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}{where}")
+        return tuple(rows.split(input, size, dim))
+    sizes = list(creation.sizes_from((split_size,)))
+    if sum(sizes) != length or any(n < 0 for n in sizes):
         raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.array.shape[dim]}"
+            f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
+            f"{dim}), but got split_sizes={sizes}"
         )
-    size = split_size if isinstance(split_size, int) else list(creation.sizes_from((split_size,)))
-    if isinstance(size, int) and size < 0:
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    if isinstance(size, list) and any(n < 0 for n in size):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={size}"
-        )
-    if isinstance(size, list) and sum(size) != input.array.shape[dim]:
-        raise RuntimeError(
-            "split_with_sizes expects split_sizes to sum exactly to "
-            f"{input.array.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={size}"
-        )
-    return tuple(rows.split(input, size, dim) if isinstance(size, int) else rows.split_with_sizes(input, size, dim))
+    return tuple(rows.split_with_sizes(input, sizes, dim))
 
 
 def chunk(input, chunks, dim=0):
@@ -348,9 +295,7 @@ def repeat(input, *sizes, repeats=None):
 def flip(input, *along, dims=None):
     """The order of elements reversed along dimensions."""
     dims = tuple(dimension(input, d) for d in shape_arguments(along if dims is None else (dims,)))
-    for d in dims:
-        if dims.count(d) > 1:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    check_distinct(dims)
     return rows.flip(input, dims)
 
 
@@ -362,53 +307,30 @@ def ravel(input):
 def roll(input, shifts, dims=()):
     """The elements moved along dimensions; what leaves at one end comes in at the other."""
     shifts, dims = (tuple(v) if isinstance(v, list | tuple) else (v,) for v in (shifts, () if dims is None else dims))
-    if not shifts:
-        raise RuntimeError("`shifts` required")
     if len(dims) != len(shifts) and (dims or len(shifts) != 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if dims and not input.array.ndim:
-        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
-
-
-def index_select(input, dim, index):
-    """The places that an index tensor names along a dimension, in new memory."""
-    return rows.index_select(input, dimension(input, dim), index)
 
 
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along dim) repeated in its place; of one tensor, each place as often as it says."""
     if repeats is None:
-        check_repeats(input.array, None, 0)
         return without_gradient(np.repeat(np.arange(input.array.size), input.array))
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim = dimension(input, dim)
     if isinstance(repeats, Tensor):
-        check_repeats(repeats.array, input.array.shape, dim)
-        chosen = np.repeat(np.arange(input.array.shape[dim]), repeats.array)
-        return index_select(input, dim, new_tensor(chosen))
+        if repeats.array.ndim > 1 or repeats.array.size not in (1, input.array.shape[dim]):
+            raise RuntimeError(
+                f"repeats must have the same size as input along dim, but got repeats.shape = {list(repeats.shape)} "
+                f"and input.size({dim}) = {input.array.shape[dim]}"
+            )
+        return rows.index_select(input, dim, new_tensor(np.repeat(np.arange(input.array.shape[dim]), repeats.array)))
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     sizes = list(input.array.shape)
     copies = expand(rows.unsqueeze(input, dim + 1), (*sizes[: dim + 1], repeats, *sizes[dim + 1 :]))
     return flatten(rows.clone_contiguous(copies), dim, dim + 1)
-
-
-def check_repeats(repeats, shape, dim):
-    """Errors for numbers of repetitions that are none, or not one for each place along dim (or one for all)."""
-    if repeats.ndim > 1:
-        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    if shape is not None and repeats.size not in (1, shape[dim]):
-        raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.size} and "
-            f"input.size({dim}) = {shape[dim]}"
-        )
-    if repeats.dtype.kind != "i":
-        title = dtypes.of_array(repeats).title
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{title}'")
-    if np.any(repeats < 0):
-        raise RuntimeError("repeats can not be negative")
 
 
 def ndimension(input):

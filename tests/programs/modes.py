@@ -2,7 +2,7 @@
 
 import threading
 
-from kit import anomaly, flags, graph, kind, leaf, program, programs, quiet, raises, warned
+from kit import anomaly, flags, kind, leaf, program, programs, quiet, raises, warned
 
 programs(
     entering_and_leaving=lambda T: [
@@ -278,21 +278,6 @@ def exceptions_restore(T):
 
 
 @program
-def classes_decorated(T):
-    class A:
-        @T.no_grad()
-        def f(self):
-            return T.is_grad_enabled()
-
-        @staticmethod
-        @T.no_grad()
-        def g():
-            return T.is_grad_enabled()
-
-    return [A().f(), A.g()]
-
-
-@program
 def threads_have_their_own(T):
     seen = []
 
@@ -306,62 +291,6 @@ def threads_have_their_own(T):
             t.start()
             t.join()
     return [seen, T.is_grad_enabled()]
-
-
-@program
-def blocks_reused(T):
-    m = T.no_grad()
-    seen = []
-    for _ in range(2):
-        with m:
-            seen.append(T.is_grad_enabled())
-        seen.append(T.is_grad_enabled())
-    with T.enable_grad(), T.no_grad(), T.enable_grad():
-        seen.append(T.is_grad_enabled())
-    return seen
-
-
-@program
-def set_grad_enabled_as_statement(T):
-    seen = []
-    g = T.set_grad_enabled(False)
-    seen.append(T.is_grad_enabled())
-    with T.set_grad_enabled(True):
-        seen.append(T.is_grad_enabled())
-    seen.append(T.is_grad_enabled())
-    T.set_grad_enabled(True)
-    return [
-        seen,
-        type(g).__name__,
-        repr(g).split(" ")[0] if False else 0,
-        T.autograd.set_grad_enabled is T.set_grad_enabled,
-        T.autograd.no_grad is T.no_grad,
-        T.autograd.inference_mode is T.inference_mode,
-    ]
-
-
-@program
-def graphs_across_blocks(T):
-    x = leaf(T, [2.0])
-    with T.no_grad():
-        c = x * 3
-        with T.enable_grad():
-            y = x * c
-    z = y * c
-    z.sum().backward()
-    return [flags(c), flags(y), graph(z.grad_fn), x.grad]
-
-
-@program
-def backward_in_blocks(T):
-    out = []
-    for m in (T.no_grad, T.enable_grad, T.inference_mode):
-        x = leaf(T, [2.0])
-        y = (x * x).sum()
-        with m():
-            out.append(raises(lambda: y.backward()))
-        out.append(x.grad)
-    return out
 
 
 @program
@@ -414,24 +343,6 @@ def anomaly_warns_on_entry(T):
             pass
 
     return warned(go)[0]
-
-
-@program
-def anomaly_in_functions(T):
-    class Bad(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * float("nan")
-
-    def go():
-        with T.autograd.detect_anomaly():
-            Bad.apply(leaf(T, [1.0])).sum().backward()
-
-    return quiet(lambda: raises(go))
 
 
 @program

@@ -3,7 +3,7 @@
 import threading
 import warnings
 
-from kit import anomaly, flags, graph, leaf, program, quiet, raises
+from kit import anomaly, flags, leaf, program, quiet, raises
 
 
 @program
@@ -237,26 +237,6 @@ def anomaly_forms(T):
 
 
 @program
-def anomaly_in_custom_function(T):
-    class Bad(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * float("nan")
-
-    x = leaf(T, [1.0])
-
-    def go():
-        with T.autograd.detect_anomaly():
-            Bad.apply(x).sum().backward()
-
-    return quiet(lambda: raises(go))
-
-
-@program
 def raw_saved_details(T):
     x = leaf(T, [2.0])
     y = x**3
@@ -368,24 +348,6 @@ def accumulator_facts(T):
 
 
 @program
-def edges_of_in_place_histories(T):
-    x = leaf(T, [1.0, 2.0])
-    h = x * 2
-    e = T.autograd.graph.get_gradient_edge(h)
-    h.mul_(3)
-    v = h[:1]
-    v.add_(1)
-    y = (h * h).sum()
-    return [
-        T.autograd.grad(y, [e, h, x], retain_graph=True),
-        graph(h.grad_fn),
-        graph(v.grad_fn),
-        T.autograd.grad(v.sum(), [e, x], retain_graph=True),
-        T.autograd.grad(y, T.autograd.graph.get_gradient_edge(v), allow_unused=True),
-    ]
-
-
-@program
 def hooks_and_threads(T):
     x = leaf(T, [1.0, 2.0])
     log = []
@@ -402,22 +364,3 @@ def hooks_and_threads(T):
         t.join()
         x.exp()
     return [log, x.grad]
-
-
-@program
-def names_in_errors_of_functions(T):
-    out = []
-    for name, bad in (
-        ("Short", lambda g: ()),
-        ("Odd", lambda g: T.ones(7)),
-        ("Word", lambda g: "a"),
-        ("Many", lambda g: (g, g)),
-        ("Raise", lambda g: 1 / 0),
-    ):
-        F = type(
-            name,
-            (T.autograd.Function,),
-            {"forward": staticmethod(lambda ctx, x: x * 1), "backward": staticmethod(lambda ctx, g, bad=bad: bad(g))},
-        )
-        out.append(raises(lambda: F.apply(leaf(T, [1.0, 2.0])).sum().backward()))
-    return out

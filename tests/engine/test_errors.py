@@ -112,6 +112,24 @@ def version_of_a_base_written_through_a_view(torch):
 
 
 @program
+def version_of_the_second_output_of_a_function(torch):
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a, b = x + 1, x + 2
+            ctx.save_for_backward(b)
+            return a, b
+
+        @staticmethod
+        def backward(ctx, grad_a, grad_b):
+            return grad_a * ctx.saved_tensors[0] + grad_b
+
+    a, b = Two.apply(leaf(torch))
+    b.mul_(3)
+    (a + b).sum().backward()
+
+
+@program
 def version_after_copy_slices(torch):
     a, b = computed(torch, 1.0, 2.0).view(1, 2), computed(torch, 1.0, 2.0).view(2, 1)
     y = a @ b

@@ -917,10 +917,10 @@ ELSEWHERE = {
     ("engine/graph.py", "apply"): "every kind of node has its own",
     ("engine/threads.py", "on_another_stack"): "tests/engine/test_nested_passes.py",
     ("autograd/graph.py", "__enter__"): "tests/engine/test_saved.py",
-    ("autograd/graph.py", "node_of"): "tests/engine/test_gradcheck.py",
-    ("autograd/graph.py", "register_multi_grad_hook"): "tests/engine/test_gradcheck.py",
-    ("autograd/graph.py", "unpack"): "tests/engine/test_gradcheck.py",
-    ("autograd/graph.py", "allow_mutation_on_saved_tensors"): "tests/engine/test_gradcheck.py",
+    ("autograd/graph.py", "node_of"): "tests/programs/gradchecks.py",
+    ("autograd/graph.py", "register_multi_grad_hook"): "tests/programs/gradchecks.py",
+    ("autograd/graph.py", "unpack"): "tests/programs/gradchecks.py",
+    ("autograd/graph.py", "allow_mutation_on_saved_tensors"): "tests/programs/gradchecks.py",
     ("engine/ops.py", "__getattr__"): "what no row has, only Python itself asks for: a copy, a pickle",
 }
 LISTED_FILES = sorted(ENGINE.glob("engine/*.py"))

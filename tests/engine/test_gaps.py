@@ -291,6 +291,25 @@ def test_what_nobody_has_is_an_attribute_error(torch):
             owner.nothing_like_this  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda f, x: course_lib.autograd.gradcheck(f, x, check_forward_ad=True),
+        lambda f, x: course_lib.autograd.gradcheck(f, x, check_batched_grad=True),
+        lambda f, x: course_lib.autograd.gradgradcheck(f, x, check_fwd_over_rev=True),
+        lambda f, x: course_lib.autograd.functional.jacobian(f, x, strategy="forward-mode"),
+        lambda f, x: course_lib.autograd.functional.hessian(f, x, outer_jacobian_strategy="forward-mode"),
+    ],
+    ids=["forward", "batched", "forward over reverse", "jacobian", "hessian"],
+)
+def test_a_check_that_cannot_be_made_is_refused(ask):
+    """What is asked for and not made must not look as if it had passed: the limit is named instead."""
+    x = course_lib.tensor([0.5, 1.5], dtype=course_lib.float64, requires_grad=True)
+
+    with pytest.raises(NotImplementedError, match="course_lib does not support"):
+        ask(lambda t: (t * t).sum(), x)
+
+
 # --- layers -----------------------------------------------------------------------------------------------
 
 

@@ -1,13 +1,6 @@
 """Custom Functions: everything forward, backward and ctx may do, and the errors when they do something else."""
 
-from kit import flags, graph, kind, leaf, program, programs, quiet, raises
-
-
-def fn(T, forward, backward=None, name="Fn", **more):
-    body = {"forward": staticmethod(forward), **more}
-    if backward is not None:
-        body["backward"] = staticmethod(backward)
-    return type(name, (T.autograd.Function,), body)
+from kit import flags, fn, graph, kind, leaf, program, programs, quiet, raises
 
 
 def back(T, returned, inputs=2, data=(1.0, 2.0)):

@@ -4,7 +4,7 @@ import copy
 import io
 import pickle
 
-from kit import flags, kind, leaf, program, programs, quiet, raises, warned
+from kit import flags, kind, leaf, outcome, program, programs, quiet, raises, seen, warned
 
 
 def rates(T, make, n=7, lr=1.0):
@@ -21,6 +21,10 @@ def rates(T, make, n=7, lr=1.0):
 
 def one(T):
     return leaf(T, [1.0])
+
+
+def pair(T):
+    return leaf(T, [1.0, -2.0], "float64")
 
 
 programs(
@@ -177,3 +181,148 @@ def training_goes_on_from_a_file(T):
             its_optimizer.load_state_dict(carry(optimizer.state_dict()))
             found.append([losses, step(net, optimizer) == step(other, its_optimizer), step(other, its_optimizer)])
     return found
+
+
+@program
+def plateau_with_a_cooldown(T):
+    """ReduceLROnPlateau waits, lowers, cools down, and stops at the least rate."""
+    optimizer = T.optim.SGD([pair(T)], lr=1.0)
+    scheduler = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1, cooldown=1, factor=0.5, min_lr=0.2)
+    rates = []
+    for value in (1.0, 0.9, 0.9, 0.95, 0.9, 0.9, 0.9, 0.1, 0.2, 0.2, 0.2, 0.2):
+        scheduler.step(value)
+        rates.append(optimizer.param_groups[0]["lr"])
+    return [rates, scheduler.get_last_lr(), scheduler.last_epoch, scheduler.best]
+
+
+@program
+def construction(T):
+    """What an optimizer refuses, and in which words."""
+    optim, p, q = T.optim, pair(T), pair(T)
+    return [
+        outcome(make)
+        for make in (
+            lambda: optim.SGD([]),
+            lambda: optim.SGD(p),
+            lambda: optim.SGD([1]),
+            lambda: optim.SGD([p * 2]),
+            lambda: optim.SGD([p, p]),
+            lambda: optim.SGD([{"params": [p]}, {"params": [p]}]),
+            lambda: optim.SGD([{"params": {p}}]),
+            lambda: optim.SGD([{"x": 1}]),
+            lambda: optim.SGD([p], lr=-1.0),
+            lambda: optim.SGD([p], momentum=-0.5),
+            lambda: optim.SGD([p], weight_decay=-1),
+            lambda: optim.SGD([p], nesterov=True),
+            lambda: optim.Adam([p], betas=(1.0, 0.9)),
+            lambda: optim.Adam([p], eps=-1),
+            lambda: optim.SGD([p], foo=1),
+            lambda: optim.Optimizer([p], {}).step(),
+            lambda: optim.SGD([p]).add_param_group(3),
+            lambda: optim.SGD([p]).add_param_group({"params": q}),
+            lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),
+            lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
+        )
+    ]
+
+
+@program
+def groups(T):
+    """Groups keep their own settings and extra keys; named parameters are remembered; both print."""
+    a, b = pair(T), pair(T)
+    optimizer = T.optim.SGD([{"params": [a], "name": "first"}, {"params": b, "lr": 0.01}], lr=0.1, momentum=0.9)
+    for p in (a, b):
+        p.grad = T.tensor([1.0, 1.0], dtype=T.float64)
+    optimizer.step()
+    named = T.optim.SGD([("weight", a)], lr=0.1)
+    unnamed = outcome(lambda: named.add_param_group({"params": [b]}))
+    named_later = outcome(lambda: optimizer.add_param_group({"params": [("weight", pair(T))]}))
+    shown = [repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
+    return [unnamed, named_later, seen([a, b]), *shown]
+
+
+@program
+def closure_and_hooks(T):
+    """A closure runs recorded; step hooks run around the step."""
+    p, log = pair(T), []
+    optimizer = T.optim.SGD([p], lr=0.1)
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: log.append(["pre", len(args), kwargs]))
+    handle = optimizer.register_step_post_hook(lambda opt, args, kwargs: log.append(["post", seen(p)]))
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with T.no_grad():
+        loss = optimizer.step(closure)
+    handle.remove()
+    optimizer.step()
+    return [loss.item(), seen(p), log]
+
+
+@program
+def state_round_trip(T):
+    """A state dict names parameters by number; loaded into another optimizer, training goes on exactly."""
+    p = pair(T)
+    optimizer = T.optim.Adam([p], lr=0.1)
+    p.grad = T.tensor([1.0, 2.0], dtype=T.float64)
+    optimizer.step()
+    saved = copy.deepcopy(optimizer.state_dict())
+    q = p.detach().clone().requires_grad_()
+    other = T.optim.Adam([q], lr=9.0)
+    other.load_state_dict(saved)
+    for tensor, opt in ((p, optimizer), (q, other)):
+        tensor.grad = T.tensor([-1.0, 0.5], dtype=T.float64)
+        opt.step()
+    return [seen(p), seen(q), seen(saved), other.param_groups[0]["lr"], str(other.state[q]["step"].dtype)]
+
+
+@program
+def own_optimizer(T):
+    """A subclass of Optimizer needs defaults and a step."""
+
+    class Sign(T.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @T.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad.sign(), alpha=-group["lr"])
+
+    p = pair(T)
+    optimizer = Sign([p], 0.5)
+    scheduler = T.optim.lr_scheduler.ExponentialLR(optimizer, 0.1)
+    for _ in range(2):
+        (p * p).sum().backward()
+        optimizer.step()
+        scheduler.step()
+    return [seen(p), repr(optimizer)]
+
+
+@program
+def training(T):
+    """Thirty epochs of a small classifier with Adam, a schedule, batches and clipping."""
+    xs = T.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.2]], dtype=T.float64)
+    ts = T.tensor([0, 1, 1, 0, 1])
+    net = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Tanh(), T.nn.LayerNorm(3), T.nn.Linear(3, 2)).double()
+    with T.no_grad():
+        for k, p in enumerate(net.parameters()):
+            p.copy_((T.arange(p.numel()).double().reshape(p.shape) + k).sin())
+    optimizer = T.optim.Adam(net.parameters(), lr=0.05)
+    schedule = T.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=30)
+    loader = T.utils.data.DataLoader(T.utils.data.TensorDataset(xs, ts), batch_size=2)
+    losses = []
+    for _ in range(30):
+        for x, t in loader:
+            optimizer.zero_grad()
+            loss = T.nn.functional.cross_entropy(net(x), t)
+            loss.backward()
+            T.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+    return [losses[::5], seen(net[3].bias)]

@@ -2,14 +2,7 @@
 
 import copy
 
-from kit import flags, kind, leaf, program, raises
-
-
-def fn(T, forward, backward=None, name="Fn", **extra):
-    body = dict(forward=staticmethod(forward), **extra)
-    if backward is not None:
-        body["backward"] = staticmethod(backward)
-    return type(name, (T.autograd.Function,), body)
+from kit import flags, fn, kind, leaf, program, raises
 
 
 @program

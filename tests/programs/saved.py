@@ -1,6 +1,6 @@
 """What nodes keep, under which names, with which values; and when it is let go."""
 
-from kit import flags, graph, kept, leaf, program, programs, raises
+from kit import flags, fn, graph, kept, leaf, program, programs, raises
 
 M = [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]
 
@@ -177,12 +177,6 @@ def detached_in_place(T):
         h.detach_()
         out.append([raises(lambda: y.sum().backward()), flags(h)])
     return out
-
-
-def fn(T, forward, backward, **more):
-    return type(
-        "Fn", (T.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward), **more}
-    )
 
 
 @program

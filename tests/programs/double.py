@@ -1,6 +1,6 @@
 """Second derivatives, functional transforms, meta-learning, and what has no history."""
 
-from kit import flags, leaf, program, programs, quiet, raises, weighted
+from kit import flags, leaf, program, programs, raises, weighted
 
 M = [[0.5, 1.25], [2.0, 0.75]]
 
@@ -27,27 +27,6 @@ def second(T, f, data=M, flat=False):
 programs(
     of_one_number=lambda T: {n: second(T, getattr(T, n)) for n in UNARY},
     arc_functions=lambda T: {n: second(T, getattr(T, n), [0.3, -0.5]) for n in ("asin", "acos")},
-    arithmetic=lambda T: [
-        second(T, f)
-        for f in (
-            lambda x: x * x,
-            lambda x: x / (x + 1),
-            lambda x: 2 / x,
-            lambda x: x**3,
-            lambda x: x**2.5,
-            lambda x: x**x,
-            lambda x: 2**x,
-            lambda x: x - x * 2,
-            lambda x: x * x.t(),
-            lambda x: x * x[0],
-            lambda x: (x * 3 + 1) / 2,
-            lambda x: x.addcmul(x, x),
-            lambda x: T.lerp(x, x * x, 0.3),
-            lambda x: x % 0.7,
-            lambda x: x * 2,
-            lambda x: x + 1,
-        )
-    ],
     reductions=lambda T: [
         second(T, f)
         for f in (
@@ -140,33 +119,6 @@ programs(
             lambda x: (x * 1).div_(x + 1),
             lambda x: part(x * x, lambda h: h.view(4)[1:3].add_(x[0] ** 2)),
             lambda x: (x * x).masked_fill_(x > 1, 0.0),
-        )
-    ],
-    functional_nn=lambda T: [
-        second(T, f)
-        for F in (T.nn.functional,)
-        for f in (
-            F.gelu,
-            F.silu,
-            F.elu,
-            F.softplus,
-            F.leaky_relu,
-            F.logsigmoid,
-            lambda x: F.mse_loss(x, x.detach() * 0),
-            lambda x: F.l1_loss(x, x.detach() * 0),
-            lambda x: F.smooth_l1_loss(x, x.detach() * 0),
-            lambda x: F.huber_loss(x, x.detach() * 0),
-            lambda x: F.cross_entropy(x, T.tensor([0, 1])),
-            lambda x: F.binary_cross_entropy_with_logits(x, x.detach()),
-            lambda x: F.binary_cross_entropy(x / 3, x.detach() / 3),
-            lambda x: F.normalize(x),
-            lambda x: F.linear(x, x, x[0]),
-            lambda x: F.conv2d(x[None, None], x[None, None, :1]),
-            lambda x: F.embedding(T.tensor([1, 1]), x) ** 2,
-            lambda x: F.max_pool2d(x[None], 2) ** 2,
-            lambda x: F.cosine_similarity(x, x.t()),
-            lambda x: F.kl_div(x.log_softmax(1), x.detach().softmax(1), reduction="sum"),
-            lambda x: F.pad(x, (1, 0)) ** 2,
         )
     ],
     no_second_derivative=lambda T: [
@@ -262,14 +214,6 @@ def no_second(T, f):
         g.requires_grad
         and T.autograd.grad(T.autograd.grad(weighted(T, f(x)), x, create_graph=True)[0].sum(), x, allow_unused=True),
     ]
-
-
-@program
-def second_pass_accumulates_into_grad(T):
-    x = leaf(T, [2.0])
-    quiet(lambda: (x**3).sum().backward(create_graph=True))
-    x.grad.backward()
-    return [x.grad, flags(x.grad)]
 
 
 @program

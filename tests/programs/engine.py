@@ -29,17 +29,6 @@ def after(T, run, data=(2.0, 3.0)):
 
 
 programs(
-    gradient_arguments=lambda T: [
-        after(T, lambda x, w: (x * w).backward(g()))
-        for g in (
-            lambda: T.ones(2),
-            lambda: T.ones(2, 1),
-            lambda: T.ones(2, dtype=T.float64),
-            lambda: T.tensor([1, 2]),
-            lambda: T.ones(2, requires_grad=True),
-            lambda: (T.ones(2),),
-        )
-    ],
     scalar_gradient_arguments=lambda T: [
         after(T, lambda x, w: (x * w).sum().backward(g()))
         for g in (
@@ -56,14 +45,6 @@ programs(
         after(T, lambda x, w: (x * w).backward(gradient=T.ones(2), inputs=[x])),
         after(T, lambda x, w: (x * w).sum().backward(None, True, False)),
         kind(lambda: leaf(T, 1.0).backward(nothing=1)),
-    ],
-    functional_backward=lambda T: [
-        after(T, lambda x, w: T.autograd.backward([(x * w).sum(), (x * 3).sum()])),
-        after(T, lambda x, w: T.autograd.backward((x * w, x * 3), (T.ones(2), None))),
-        after(T, lambda x, w: T.autograd.backward((x * w, x[:1] * 3), (T.ones(2), None))),
-        after(T, lambda x, w: T.autograd.backward([x * w], [])),
-        after(T, lambda x, w: T.autograd.backward([x * w, w * 1], [T.ones(2)])),
-        after(T, lambda x, w: T.autograd.backward((x * w).sum(), grad_tensors=T.tensor(2.0), inputs=w)),
     ],
     gradients_of_wrong_kind=lambda T: [
         after(T, lambda x, w: T.autograd.backward([x * w], [2.0])),
@@ -170,15 +151,6 @@ def orders(T):
 
 
 @program
-def order_over_two_roots(T):
-    log = []
-    x = leaf(T, [1.0])
-    a, b = probe(T, "a", log)(x), probe(T, "b", log)(x)
-    T.autograd.backward([b.sum() * 2, a.sum() * 3])
-    return [log, x.grad]
-
-
-@program
 def same_root_twice(T):
     x = leaf(T, [2.0])
     y = (x * x).sum()
@@ -205,20 +177,6 @@ def leaf_gets_its_gradient_early(T):
     a.register_hook(lambda g: seen.append([x.grad, w.grad]))
     (a + b).sum().backward()
     return seen
-
-
-@program
-def intermediate_and_beyond(T):
-    log = []
-    x = leaf(T, [2.0])
-    h = probe(T, "h", log)(x)
-    k = probe(T, "k", log)(h)
-    y = (k * k).sum()
-    g = T.autograd.grad(y, k, retain_graph=True)
-    a = list(log)
-    log.clear()
-    g2 = T.autograd.grad(y, [x, k])
-    return [g, a, g2, log]
 
 
 @program

@@ -53,21 +53,6 @@ programs(
             lambda x: (x * 2, (x * 3, 1)),
         )
     ],
-    wrong_apply=lambda T: [
-        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply()),
-        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), 2)),
-        raises(lambda: fn(T, lambda ctx, x, k=1: x * k, lambda ctx, g: (g, None)).apply(leaf(T, [1.0]), k=3)),
-        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), nope=1)),
-    ],
-    names_of_nodes=lambda T: (
-        lambda y: [
-            type(y.grad_fn).__name__,
-            y.grad_fn.name(),
-            repr(y.grad_fn)[:40].split(" ")[0],
-            isinstance(y.grad_fn, T.autograd.Function),
-            flags(y),
-        ]
-    )(fn(T, lambda ctx, x: x * 2, lambda ctx, g: g, "Own").apply(leaf(T, [1.0]))),
     missing=lambda T: [
         raises(lambda: type("A", (T.autograd.Function,), {}).apply(leaf(T, [1.0]))),
         raises(lambda: fn(T, lambda ctx, x: x * 1).apply(leaf(T, [1.0])).sum().backward()),
@@ -319,32 +304,6 @@ def keywords_to_apply(T):
 
 
 @program
-def once_differentiable_in_all_ways(T):
-    out = []
-
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**2, x * 3
-
-        @staticmethod
-        @T.autograd.function.once_differentiable
-        def backward(ctx, a, b):
-            (x,) = ctx.saved_tensors
-            out.append([T.is_grad_enabled(), a.requires_grad])
-            return a * 2 * x + b * 3
-
-    x = leaf(T, [2.0])
-    p, q = F.apply(x)
-    (p + q).sum().backward(retain_graph=True)
-    out.append(x.grad)
-    (g,) = T.autograd.grad((p * q).sum(), x, create_graph=True)
-    out.append([g, flags(g), raises(lambda: g.sum().backward()), raises(lambda: T.autograd.grad(g.sum(), x))])
-    return out
-
-
-@program
 def gradcheck_errors(T):
     good = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g * 3)
     bad = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g * 2)
@@ -362,32 +321,4 @@ def gradcheck_errors(T):
         c(lambda a, b: a * b, (x, x.detach().clone())),
         c(lambda a: (a * 2, a.exp()), (x,)),
         c(lambda a: a.clamp(min=1.0), (leaf(T, [0.5, 1.5], "float64"),)),
-    ]
-
-
-@program
-def gradcheck_of_integers_and_outputs(T):
-    x = leaf(T, [1.0, 2.0], "float64")
-    c = T.autograd.gradcheck
-    return [
-        c(lambda a: a[T.tensor([0])], (x,)),
-        c(lambda a: a.max(0)[0], (x,)),
-        c(T.softmax, (x, 0)),
-        raises(lambda: c(lambda a: a.float().double(), (x,), atol=1e-9))[1:2],
-        c(lambda a: (a * 2).sum(), x, eps=1e-3, atol=1e-2),
-    ]
-
-
-@program
-def gradgradcheck_of_wrong(T):
-    def forward(ctx, x):
-        ctx.save_for_backward(3 * x**2)
-        return x**3
-
-    F = fn(T, forward, lambda ctx, g: g * ctx.saved_tensors[0])
-    x = leaf(T, [1.0, 2.0], "float64")
-    return [
-        T.autograd.gradcheck(F.apply, (x,)),
-        T.autograd.gradgradcheck(F.apply, (x,), raise_exception=False),
-        (raises(lambda: T.autograd.gradgradcheck(F.apply, (x,))) or [0, 0])[1],
     ]

@@ -180,16 +180,6 @@ def multi_grad_hooks(T):
     return [out, raises(lambda: T.autograd.graph.register_multi_grad_hook([x], print, mode="some"))]
 
 
-@program
-def hook_that_writes(T):
-    x = leaf(T, [1.0, 2.0])
-    h = x * 2
-    h.register_hook(lambda g: g.zero_())
-    k = x * 3
-    (h + k).sum().backward()
-    return x.grad
-
-
 def packs(T, pack=None, unpack=None):
     return T.autograd.graph.saved_tensors_hooks(pack or (lambda t: t), unpack or (lambda t: t))
 
@@ -225,29 +215,6 @@ def what_pack_sees(T):
         with packs(T, lambda t: log.append([t.shape, t.requires_grad, t.is_leaf, T.is_grad_enabled()]) or t.detach()):
             f(x)
         out.append(log)
-    return out
-
-
-@program
-def pack_results(T):
-    out = []
-    for pack, unpack in (
-        (lambda t: 5, lambda v: T.ones(2)),
-        (lambda t: None, lambda v: T.ones(2)),
-        (lambda t: t.detach(), lambda v: v[:1]),
-        (lambda t: t.detach(), lambda v: None),
-        (lambda t: t.add_(1), lambda v: v),
-        (lambda t: t, lambda t: t),
-    ):
-        x = leaf(T, [2.0, 3.0])
-        h = x * 1
-
-        def go():
-            with packs(T, pack, unpack):
-                y = (h**2).sum()
-            y.backward()
-
-        out.append([raises(go), x.grad])
     return out
 
 
@@ -303,31 +270,6 @@ def save_on_cpu_keeps_values(T):
     return x.grad
 
 
-@program
-def hooks_in_custom_functions(T):
-    log = []
-
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = x.exp()
-            ctx.save_for_backward(x, y)
-            return y
-
-        @staticmethod
-        def backward(ctx, g):
-            x, y = ctx.saved_tensors
-            return g * y
-
-    x = leaf(T, [1.0])
-    with packs(
-        T, lambda t: log.append(["pack", t, t.requires_grad]) or t.detach(), lambda t: log.append(["unpack", t]) or t
-    ):
-        y = F.apply(x)
-    y.sum().backward()
-    return [log, x.grad]
-
-
 def checkpoint(T, *args, **kw):
     return T.utils.checkpoint.checkpoint(*args, **kw)
 
@@ -368,15 +310,6 @@ def checkpoint_under_no_grad(T):
     with T.no_grad():
         y = checkpoint(T, lambda a: a * 2, x, use_reentrant=False)
     return [flags(y), warned(lambda: checkpoint(T, lambda a: a * 2, T.ones(1), use_reentrant=True))]
-
-
-@program
-def checkpoint_double_backward(T):
-    x = leaf(T, [0.5])
-    y = checkpoint(T, lambda a: a**3, x, use_reentrant=False)
-    (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
-    (h,) = T.autograd.grad(g.sum(), x)
-    return [g, h]
 
 
 @program

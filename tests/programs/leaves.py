@@ -135,16 +135,6 @@ programs(
         kind(lambda: T.tensor([1, "a"])),
         kind(lambda: T.tensor([None])),
     ],
-    factories=lambda T: [
-        T.zeros(2),
-        T.full((2,), 3),
-        T.eye(2),
-        T.eye(2, 3),
-        T.arange(0, 1, 0.25),
-        T.linspace(0, 1, 5),
-        T.zeros(()),
-        T.arange(0),
-    ],
     likes=lambda T: (
         lambda x: [
             T.zeros_like(x),

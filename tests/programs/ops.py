@@ -126,11 +126,6 @@ programs(
         raises(lambda: T.zeros(0, 2).max(0)),
         T.zeros(0, 2).max(1).values,
     ],
-    unique=lambda T: [
-        T.tensor([3, 1, 3, 2]).unique(),
-        T.unique(T.tensor([3, 1, 3]), return_counts=True),
-        T.unique(T.tensor([3, 1, 3]), return_inverse=True),
-    ],
     nonzero=lambda T: [
         T.nonzero(T.tensor([0, 2, 3])),
         T.tensor([[0, 1], [1, 0]]).nonzero(as_tuple=True),
@@ -149,14 +144,6 @@ programs(
         raises(lambda: T.ones(2, 2) @ T.ones(2, 2, dtype=T.float64)),
         raises(lambda: T.ones(2) @ T.ones(2, dtype=T.float64)),
         raises(lambda: T.mm(T.ones(2, 2), T.ones(2, 2, dtype=T.int64))),
-    ],
-    named_products=lambda T: [
-        T.mv(T.tensor(M), T.ones(3)),
-        T.dot(T.ones(2), T.ones(2)),
-        T.outer(T.ones(2), T.arange(3.0)),
-        T.bmm(T.ones(1, 2, 2), T.ones(1, 2, 1)),
-        T.ones(2).addmm(T.ones(1, 2), T.ones(2, 2)),
-        T.inner(T.ones(2, 2), T.ones(2)),
     ],
     addmm_with_factors=lambda T: grad_of(
         T, lambda x: T.ones(2, 2).addmm(x, x, beta=0.5, alpha=2.0), [[1.0, 2.0], [3.0, 4.0]]
@@ -269,11 +256,6 @@ programs(
         raises(lambda: T.gather(T.ones(2, 2), 0, T.tensor([0]))),
     ],
     index_functions=lambda T: [T.index_select(T.tensor(M), 1, T.tensor([2, 0]))],
-    index_select_errors=lambda T: [
-        raises(lambda: T.index_select(T.ones(2), 0, T.tensor([2]))),
-        raises(lambda: T.index_select(T.ones(2), 0, T.tensor([0.0]))),
-        raises(lambda: T.index_select(T.ones(2), 1, T.tensor([0]))),
-    ],
     index_add_alpha=lambda T: grad_of(
         T, lambda x: T.index_add(T.zeros(3), 0, T.tensor([0, 0]), x, alpha=2), [1.0, 2.0]
     ),

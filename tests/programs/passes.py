@@ -1,7 +1,5 @@
 """Backward passes, custom Functions, hooks and modes."""
 
-import copy
-
 from kit import flags, fn, kind, leaf, program, raises
 
 
@@ -53,17 +51,6 @@ def node_repr_and_dir(T):
 
 
 @program
-def sequence_numbers_of_composites(T):
-    x = leaf(T, [[1.0, 2.0], [3.0, 4.0]])
-    a = x * 1
-    T.nn.functional.cross_entropy(x, T.tensor([0, 1]))
-    c = x * 1
-    _ = x.norm(), 2 / x
-    f = x * 1
-    return [c.grad_fn._sequence_nr() - a.grad_fn._sequence_nr(), f.grad_fn._sequence_nr() - c.grad_fn._sequence_nr()]
-
-
-@program
 def call_a_node(T):
     x, w = leaf(T, [2.0]), leaf(T, [3.0])
     y = x * w
@@ -102,38 +89,6 @@ def materialize_flags(T):
 
 
 @program
-def gradcheck_options(T):
-    x = leaf(T, [1.0, 2.0], "float64")
-    G = T.autograd.gradcheck
-    out = [
-        G(lambda t: t * t, x),
-        G(lambda t: t * t, [x]),
-        G(lambda t: t * t, (x,), eps=1e-4, atol=1e-3, rtol=1e-2),
-        G(lambda t: (t * t, t.sum()), (x,)),
-        G(T.sin, (x,), fast_mode=True),
-        G(lambda t: t.abs(), (leaf(T, [0.5], "float64"),), raise_exception=False),
-        raises(lambda: G(lambda t: t * t, (T.ones(1, dtype=T.float64),))),
-        raises(lambda: G(lambda t: t.detach(), (x,))),
-        raises(lambda: G(lambda t: 1.0, (x,))),
-        G(lambda t: t * T.ones(2, dtype=T.float64), (x,), check_undefined_grad=False),
-        G(lambda t, k: t * k, (x, 2.0)),
-        G(lambda a, b: a @ b, (leaf(T, [[1.0, 2.0]], "float64"), leaf(T, [[1.0], [2.0]], "float64"))),
-        T.autograd.gradgradcheck(lambda t: t**3, (x,)),
-        T.autograd.gradgradcheck(lambda t: t * 2, (x,)),
-        T.autograd.gradgradcheck(T.exp, x, grad_outputs=T.ones(2, dtype=T.float64)),
-        G(lambda t: t * t, (x,), nondet_tol=1e-3),
-        G(lambda t: t.sum(), (x,), check_batched_grad=False),
-    ]
-    bad = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g * 2)
-    out += [
-        raises(lambda: G(bad.apply, (x,))),
-        G(bad.apply, (x,), raise_exception=False),
-        raises(lambda: G(lambda a, b: bad.apply(b) + a, (x, x.detach().clone().requires_grad_()))),
-    ]
-    return out
-
-
-@program
 def once_differentiable_forms(T):
     once = T.autograd.function.once_differentiable
 
@@ -162,23 +117,6 @@ def once_differentiable_forms(T):
         raises(lambda: T.autograd.grad(g.sum(), x)),
         raises(lambda: T.autograd.grad(g.sum(), [x, w], allow_unused=True)),
     ]
-
-
-@program
-def leaves_complete_early(T):
-    x, y, log = leaf(T, [1.0]), leaf(T, [2.0]), []
-    x.register_post_accumulate_grad_hook(lambda p: log.append("x"))
-    y.register_post_accumulate_grad_hook(lambda p: log.append("y"))
-    h = x * 2
-    h.register_hook(lambda g: log.append("h"))
-    k = y * h
-    k.register_hook(lambda g: log.append("k"))
-    (k + x).sum().backward()
-    log.append("|")
-    (x * y).sum().backward()
-    log.append("|")
-    (y * x + y).sum().backward()
-    return log
 
 
 @program
@@ -318,29 +256,3 @@ def generators_and_modes(T):
             return T.is_grad_enabled()
 
     return out + [C().m(), C.s(), C.c()]
-
-
-@program
-def inference_corner_cases(T):
-    x = leaf(T, [1.0, 2.0])
-    with T.inference_mode():
-        a = T.ones(2)
-        b = x * 2
-        v = x.view(2)
-        e = x.clone()
-        a.requires_grad_()
-        y_ok = raises(lambda: x.add_(1))
-    return [
-        raises(lambda: flags(v)),
-        b.is_inference(),
-        e.is_inference(),
-        y_ok,
-        raises(lambda: a * x),
-        x.grad,
-        raises(lambda: b.sum()),
-        raises(lambda: b.mul_(2)),
-        a.view(2, 1).is_inference(),
-        a.numpy() if not a.requires_grad else raises(lambda: a.numpy()),
-        copy.deepcopy(b).is_inference(),
-        raises(lambda: b.to(T.float64).is_inference()),
-    ]

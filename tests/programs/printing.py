@@ -16,7 +16,6 @@ programs(
         )
     ],
     long=lambda T: [repr(T.arange(2000)), repr(T.ones(40, 40)), repr(T.arange(1001.0)), repr(T.arange(1000.0))[:200]],
-    after_view_writes=lambda T: view_write(T),
     formats=lambda T: [
         f"{T.tensor(1.5)}",
         f"{T.tensor(1.5):.3f}",
@@ -45,15 +44,6 @@ programs(
         repr(T.tensor([1.0]).min(0)),
         repr(leaf(T, [[1.0, 2.0]]).max(1)),
     ],
-    nodes=lambda T: [
-        repr(f)
-        for f in (
-            (leaf(T, [1.0]) * 2).grad_fn,
-            leaf(T, [1.0]).sum().grad_fn,
-            (leaf(T, [1.0]) * 2).grad_fn.next_functions,
-            (leaf(T, [1.0]) * 1).add_(1).grad_fn,
-        )
-    ],
     node_names=lambda T: [
         f.grad_fn.name()
         for f in (
@@ -72,13 +62,6 @@ programs(
     ],
     print_options=lambda T: options(T),
 )
-
-
-def view_write(T):
-    h = leaf(T, [1.0, 2.0]) * 1
-    v = h[:1]
-    v.mul_(2)
-    return [repr(h), repr(v)]
 
 
 def view_written(T):

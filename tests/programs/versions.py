@@ -48,24 +48,8 @@ programs(
         lambda x: T.mul(T.ones(2, 2), 2, out=x),
         lambda x: T.sub(x, 1, out=x),
     ),
-    increment_by_hand=lambda T: (
-        lambda x: [
-            T.autograd.graph.increment_version(x),
-            x._version,
-            T.autograd.graph.increment_version([x, x]),
-            x._version,
-        ]
-    )(T.ones(2)),
-    increment_of_view=lambda T: (lambda x: [T.autograd.graph.increment_version(x[0]), x._version])(T.ones(2)),
-    increment_of_inference=lambda T: inference_increment(T),
     refused_writes_do_not_count=lambda T: refused(T),
 )
-
-
-def inference_increment(T):
-    with T.inference_mode():
-        x = T.ones(1)
-    return raises(lambda: T.autograd.graph.increment_version(x))
 
 
 def refused(T):
@@ -121,34 +105,6 @@ def names_in_the_message(T):
     }
     w = leaf(T, [1.0])
     return {n: changed(T, lambda h: h * w, lambda h, y: h.detach().mul_(2), make) for n, make in makes.items()}
-
-
-@program
-def names_after_in_place(T):
-    w = leaf(T, [1.0])
-    acts = {
-        "add_": lambda h: h.add_(1),
-        "mul_": lambda h: h.mul_(2),
-        "zero_": lambda h: h.zero_(),
-        "fill_": lambda h: h.fill_(2),
-        "copy_": lambda h: h.copy_(T.ones(2)),
-        "setitem": lambda h: h.__setitem__(0, 1.0),
-        "mask": lambda h: h.__setitem__(h > 0, 1.0),
-        "relu_": lambda h: h.relu_(),
-        "exp_": lambda h: h.exp_(),
-        "sub_": lambda h: h.sub_(1),
-        "view": lambda h: h.view(2, 1).add_(1),
-        "clamp_": lambda h: h.clamp_(0, 1),
-        "iadd": lambda h: h.__iadd__(w.detach()),
-        "masked": lambda h: h.masked_fill_(h > 0, 0.0),
-        "pow_": lambda h: h.pow_(2),
-        "div_": lambda h: h.div_(2),
-        "neg_": lambda h: h.neg_(),
-        "unsq": lambda h: h.unsqueeze_(0),
-        "two": lambda h: h.add_(1).add_(1),
-        "nograd": lambda h: h.data.add_(1) is None or h.detach().add_(1),
-    }
-    return {n: changed(T, lambda h: h * w, lambda h, y: act(h)) for n, act in acts.items()}
 
 
 @program

@@ -146,18 +146,6 @@ programs(
         written(T, aug("-=")),
         written(T, aug("/=")),
     ],
-    inplace_on_slices=lambda T: [
-        written(T, lambda h, s: h[0].mul_(s)),
-        written(T, lambda h, s: h[:, 1].add_(s)),
-        written(T, lambda h, s: h.t()[0].zero_()),
-        written(T, lambda h, s: h.view(-1)[::2].mul_(s)),
-        written(T, lambda h, s: h[1:].copy_(s)),
-        written(T, lambda h, s: h.diagonal().fill_(0.5)),
-        written(T, lambda h, s: h[0].clamp_(1.5, 2.5)),
-        written(T, lambda h, s: h.unsqueeze(0)[0, 0].div_(s)),
-        written(T, lambda h, s: h[0].exp_()),
-        written(T, lambda h, s: h.narrow(1, 0, 2).sub_(s)),
-    ],
     index_put_accumulate=lambda T: written(
         T, lambda h, s: h.index_put_((T.tensor([0, 0]),), s * T.ones(2, 3), accumulate=True)
     ),
@@ -209,14 +197,6 @@ def histories_of_old_views(T):
         weighted(T, v).backward()
         out.append([before, flags(v), kept(T, v.grad_fn), x.grad])
     return out
-
-
-@program
-def view_of_several_outputs(T):
-    h = leaf(T, [[1.0, 2.0], [3.0, 4.0]]) * 1
-    a, b = h.unbind(0)
-    v = a[:1]
-    return [flags(v), v._base is h, raises(lambda: v.mul_(2)), raises(lambda: h[0].mul_(2)), raises(lambda: v.sum())]
 
 
 @program

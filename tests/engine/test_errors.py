@@ -60,6 +60,23 @@ def same(tensor):
     return tensor
 
 
+def function(torch, forward, backward=lambda ctx, *grads: grads[0], name="Fn"):
+    """A Function class with the given methods."""
+    methods = {"forward": staticmethod(forward)}
+    if backward is not None:
+        methods["backward"] = staticmethod(backward)
+    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
+
+
+def run(torch, forward, backward, *extra):
+    """Forward and backward of a Function of a vector."""
+    function(torch, forward, backward).apply(leaf(torch), *extra).sum().backward()
+
+
+def twice(ctx, x, *others):
+    return x * 2
+
+
 # --- the version check: who was changed, when, and how often -----------------------------------------------
 
 
@@ -113,16 +130,12 @@ def version_of_a_base_written_through_a_view(torch):
 
 @program
 def version_of_the_second_output_of_a_function(torch):
-    class Two(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            a, b = x + 1, x + 2
-            ctx.save_for_backward(b)
-            return a, b
+    def forward(ctx, x):
+        a, b = x + 1, x + 2
+        ctx.save_for_backward(b)
+        return a, b
 
-        @staticmethod
-        def backward(ctx, grad_a, grad_b):
-            return grad_a * ctx.saved_tensors[0] + grad_b
+    Two = function(torch, forward, lambda ctx, grad_a, grad_b: grad_a * ctx.saved_tensors[0] + grad_b, name="Two")
 
     a, b = Two.apply(leaf(torch))
     b.mul_(3)
@@ -149,15 +162,11 @@ def freed_second_backward(torch):
 
 @program
 def freed_ctx(torch):
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
 
-        @staticmethod
-        def backward(ctx, grad):
-            return 2 * grad * ctx.saved_tensors[0]
+    Square = function(torch, forward, lambda ctx, grad: 2 * grad * ctx.saved_tensors[0], name="Square")
 
     y = Square.apply(leaf(torch))
     y.sum().backward()
@@ -303,28 +312,14 @@ def write_to_the_base_of_a_no_grad_view(torch):
 
 @program
 def write_to_an_input_that_a_function_returned(torch):
-    class Same(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
+    Same = function(torch, lambda ctx, x: x, name="Same")
 
     Same.apply(computed(torch)).mul_(2)
 
 
 @program
 def write_to_the_base_of_a_view_that_a_function_returned(torch):
-    class Part(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x[:1]
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad.expand(3)
+    Part = function(torch, lambda ctx, x: x[:1], lambda ctx, grad: grad.expand(3), name="Part")
 
     h = computed(torch)
     part = Part.apply(h)
@@ -453,23 +448,6 @@ def node_hook_returns_too_many(torch):
 
 
 # --- custom Functions --------------------------------------------------------------------------------------
-
-
-def function(torch, forward, backward=lambda ctx, *grads: grads[0], name="Fn"):
-    """A Function class with the given methods."""
-    methods = {"forward": staticmethod(forward)}
-    if backward is not None:
-        methods["backward"] = staticmethod(backward)
-    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
-
-
-def run(torch, forward, backward, *extra):
-    """Forward and backward of a Function of a vector."""
-    function(torch, forward, backward).apply(leaf(torch), *extra).sum().backward()
-
-
-def twice(ctx, x, *others):
-    return x * 2
 
 
 def save(what):
@@ -640,20 +618,14 @@ def square(torch):
 
 @program
 def calling_the_node_of_a_function(torch):
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
+    Twice = function(torch, lambda ctx, x: x * 2, name="Twice")
 
     Twice.apply(leaf(torch)).grad_fn(torch.ones(3))
 
 
 @program
 def function_with_an_argument_left_out(torch):
-    class Scaled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, factor=1, shift=0):
-            return x * factor + shift
+    Scaled = function(torch, lambda ctx, x, factor=1, shift=0: x * factor + shift, name="Scaled")
 
     Scaled.apply(leaf(torch), shift=1)
 
@@ -689,11 +661,11 @@ def _hooked(torch, hook, kind="register_hook", on_node=False):
 def _marked(torch, mark):
     """A Function whose forward marks a number."""
 
-    class Marks(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            getattr(ctx, mark)(3)
-            return x * 2
+    def forward(ctx, x):
+        getattr(ctx, mark)(3)
+        return x * 2
+
+    Marks = function(torch, forward, name="Marks")
 
     Marks.apply(leaf(torch))
 
@@ -827,15 +799,11 @@ def raw_slots_of_several_after_release(torch):
 
 @program
 def raw_slots_of_a_function_after_release(torch):
-    class Keeps(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
 
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 2
+    Keeps = function(torch, forward, lambda ctx, grad: grad * 2, name="Keeps")
 
     y = Keeps.apply(leaf(torch))
     y.sum().backward()

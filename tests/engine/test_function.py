@@ -86,94 +86,7 @@ def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
 
 
-# --- what backward returns ---------------------------------------------------------------------------------
-
-
-def test_backward_runs_in_the_mode_of_the_pass(torch):
-    """Recording is on in a custom backward exactly when create_graph is."""
-    modes = []
-
-    def backward(ctx, g):
-        modes.append((torch.is_grad_enabled(), type(g) is torch.Tensor))
-        return g * 2
-
-    for create_graph in (False, True):
-        x = leaf(torch)
-        y = make(torch, lambda ctx, x: x * 2, backward).apply(x).sum()
-        torch.autograd.grad(y, x, create_graph=create_graph)
-
-    assert modes == [(False, True), (True, True)]
-
-
 # --- several outputs ---------------------------------------------------------------------------------------
-
-
-def two(torch, log, materialize=True):
-    def forward(ctx, x):
-        ctx.set_materialize_grads(materialize)
-        return x * 2, "text", x * 3
-
-    def backward(ctx, a, text, b):
-        log.append([None if g is None else g.tolist() for g in (a, text, b)])
-        return (0 if a is None else a * 2) + (0 if b is None else b * 3)
-
-    return make(torch, forward, backward, "Two")
-
-
-def test_outputs_that_are_no_tensors(torch):
-    """Other outputs are handed through; their place among backward's arguments holds None."""
-    log = []
-    x = leaf(torch)
-    a, text, b = two(torch, log).apply(x)
-    (a + b).sum().backward()
-
-    assert text == "text"
-    assert log == [[[1.0, 1.0, 1.0], None, [1.0, 1.0, 1.0]]]
-    assert (a.output_nr, b.output_nr) == (0, 2)
-    assert x.grad.tolist() == [5.0, 5.0, 5.0]
-
-
-# --- returning inputs, views, and writing in place ---------------------------------------------------------
-
-
-def test_in_place_functions(torch):
-    """mark_dirty and returning the same tensor: the input itself moves on to the new node."""
-
-    def forward(ctx, x):
-        x.mul_(3)
-        ctx.mark_dirty(x)
-        return x
-
-    x = leaf(torch)
-    h = x * 2
-    y = make(torch, forward, lambda ctx, g: g * 3, "Triple").apply(h)
-
-    assert y is h
-    assert h.grad_fn.name() == "TripleBackward"
-    assert h._version == 2  # one for mul_, one for mark_dirty
-    h.sum().backward()
-    assert x.grad.tolist() == [6.0, 6.0, 6.0]
-
-
-def test_in_place_functions_on_views(torch):
-    """The base's history follows through CopySlices, as for any in-place operation."""
-
-    def forward(ctx, x):
-        x.mul_(3)
-        ctx.mark_dirty(x)
-        return x
-
-    fn = make(torch, forward, lambda ctx, g: g * 3, "Triple")
-    for through, expected in (("base", [1.0, 3.0, 3.0]), ("view", [0.0, 3.0, 3.0])):
-        x = leaf(torch)
-        h = x * 1
-        view = h[1:]
-        assert fn.apply(view) is view
-        assert h.grad_fn.name() == "torch::autograd::CopySlices"
-        assert view.grad_fn.next_functions[0][0] is h.grad_fn
-
-        (h if through == "base" else view).sum().backward()
-        assert x.grad.tolist() == expected
 
 
 # --- second derivatives ------------------------------------------------------------------------------------
@@ -200,24 +113,6 @@ def test_second_derivatives_miss_saved_intermediates(torch):
 
 
 # --- variants ----------------------------------------------------------------------------------------------
-
-
-def test_boxed_grads_call(torch):
-    """With boxed_grads_call, backward gets its gradients as one list."""
-    seen = []
-
-    def backward(ctx, grads):
-        seen.append((type(grads), len(grads)))
-        return grads[0] * 2 + grads[1] * 3
-
-    fn = make(torch, lambda ctx, x: (x * 2, x * 3), backward)
-    fn.boxed_grads_call = True
-    x = leaf(torch)
-    a, b = fn.apply(x)
-    (a + b).sum().backward()
-
-    assert seen == [(list, 2)]
-    assert x.grad.tolist() == [5.0, 5.0, 5.0]
 
 
 def test_mark_dirty_of_what_is_neither_input_nor_output_is_an_error_without_a_warning(torch):

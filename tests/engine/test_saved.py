@@ -129,6 +129,17 @@ def test_one_slot_can_be_given_hooks(torch):
     assert x.grad.tolist() == [1.0, 2.0, 3.0]
 
 
+def test_hooks_end_with_their_block_also_after_an_error(torch):
+    """An error inside the block leaves no hooks behind."""
+    seen = []
+    with pytest.raises(ZeroDivisionError):
+        with hooks(torch, lambda t: seen.append(t) or t, lambda t: t):
+            1 / 0  # noqa: B018
+    leaf(torch).exp()
+
+    assert seen == []
+
+
 KEPT_NUMBERS = {
     "torch.add(x, x, alpha=3)": {"alpha": 3},
     "x.mean(1)": {"dim": (1,), "keepdim": False},

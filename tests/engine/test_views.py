@@ -116,43 +116,6 @@ def test_writing_to_a_view_of_a_computed_tensor(torch):
     assert x.grad.tolist() == [1.0, 10.0, 10.0, 1.0]
 
 
-def test_other_views_see_the_write_in_their_history(torch):
-    """A view made before the write gets a new node when its grad_fn is read after it."""
-    x = leaf(torch)
-    h = x * 1
-    before, written = h[:2], h[1:]
-    assert before.grad_fn.name() == "SliceBackward0"
-
-    written.zero_()
-    assert before.grad_fn.name() == "AsStridedBackward0"
-    before.sum().backward()
-    assert x.grad.tolist() == [1.0, 0.0, 0.0, 0.0]
-
-
-def test_writing_to_the_base_reaches_its_views(torch):
-    """A write to the base itself is an ordinary node; its views regenerate theirs on top of it."""
-    x = leaf(torch)
-    h = x * 1
-    view = h[2:]
-    h.mul_(3)
-
-    assert h.grad_fn.name() == "MulBackward0"
-    assert view.grad_fn.name() == "AsStridedBackward0"
-    view.sum().backward()
-    assert x.grad.tolist() == [0.0, 0.0, 3.0, 3.0]
-
-
-def test_an_operand_s_gradient_comes_through_the_write(torch):
-    """What is written has its own gradient, and what was overwritten has none."""
-    x, w = leaf(torch), torch.tensor([5.0, 6.0], requires_grad=True)
-    h = x * 2
-    h[1:3] = w * w
-    (h * h).sum().backward()
-
-    assert w.grad.tolist() == [4 * 5.0**3, 4 * 6.0**3]
-    assert x.grad.tolist() == [8.0, 0.0, 0.0, 32.0]
-
-
 def test_outputs_of_unbind_belong_to_one_node(torch):
     """All pieces share one node, and each says which of its outputs it is."""
     pieces = (leaf(torch) * 1).unbind()

@@ -181,39 +181,12 @@ programs(
         raises(lambda: T.nn.functional.mse_loss(T.ones(1), T.ones(1), reduction="some")),
         raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 3), T.tensor([0, 1]), weight=T.ones(2))),
     ],
-    binary_losses=lambda T: [
-        grad_of(T, f, [0.2, 0.7, 1.0, 0.0])
-        for f in (
-            lambda x: T.nn.functional.binary_cross_entropy(x, T.tensor([0.0, 1.0, 1.0, 1.0])),
-            lambda x: T.nn.functional.binary_cross_entropy(x, T.tensor([0.0, 1.0, 0.0, 0.5]), reduction="none"),
-            lambda x: T.nn.functional.binary_cross_entropy(x, T.ones(4), weight=T.tensor([1.0, 2.0, 3.0, 4.0])),
-        )
-    ],
     other_losses=lambda T: [
         grad_of(T, f, X)
         for F in (T.nn.functional,)
         for f in (
             lambda x: F.kl_div(x.log_softmax(1), T.ones(2, 3) / 3, reduction="batchmean"),
             lambda x: F.cosine_similarity(x, T.ones(2, 3)),
-        )
-    ],
-    functional_others=lambda T: [
-        grad_of(T, f, X)
-        for F in (T.nn.functional,)
-        for f in (
-            lambda x: F.normalize(x),
-            lambda x: F.normalize(x, p=1, dim=0),
-            lambda x: F.pad(x, (1, 2)),
-            lambda x: F.pad(x, (0, 0, 1, 0), value=5.0),
-            lambda x: F.softmax(x, dim=-1),
-            lambda x: F.one_hot(T.tensor([0, 2]), 3) * x,
-            lambda x: F.layer_norm(x, (3,), T.ones(3), T.zeros(3)),
-            lambda x: F.leaky_relu(x, 0.2),
-            lambda x: F.relu(x),
-            lambda x: F.linear(x, T.ones(1, 3)),
-            lambda x: F.logsigmoid(x),
-            lambda x: F.batch_norm(x, T.zeros(3), T.ones(3)),
-            lambda x: F.threshold(x, 0.5, 2.0),
         )
     ],
     softmax_without_dim_warns=lambda T: [
@@ -581,4 +554,3 @@ def sequences_changed_in_place(T):
     return [*seen, raises(lambda: T.nn.ParameterList(3))]
 
 
-# --- hooks on all modules ----------------------------------------------------------------------------------

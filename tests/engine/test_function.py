@@ -112,6 +112,24 @@ def test_second_derivatives_miss_saved_intermediates(torch):
     assert second.item() == 8.0  # and not 12: the derivative of `square` is missing
 
 
+def test_boxed_grads_call(torch):
+    """With boxed_grads_call, backward gets its gradients as one list."""
+    seen = []
+
+    def backward(ctx, grads):
+        seen.append((type(grads), len(grads)))
+        return grads[0] * 2 + grads[1] * 3
+
+    fn = make(torch, lambda ctx, x: (x * 2, x * 3), backward)
+    fn.boxed_grads_call = True
+    x = leaf(torch)
+    a, b = fn.apply(x)
+    (a + b).sum().backward()
+
+    assert seen == [(list, 2)]
+    assert x.grad.tolist() == [5.0, 5.0, 5.0]
+
+
 # --- variants ----------------------------------------------------------------------------------------------
 
 

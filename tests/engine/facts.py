@@ -56,11 +56,3 @@ def same(ours, theirs, rel=1e-5, abs=1e-6):
             return math.isnan(ours) and math.isnan(theirs)
         return ours == theirs or math.isclose(ours, theirs, rel_tol=rel, abs_tol=abs)
     return type(ours) is type(theirs) and ours == theirs
-
-
-def check_program(program, ours, theirs):
-    """Run a program that returns a list of facts on both libraries; every fact must be the same."""
-    found, real = attempt(lambda: program(ours)), program(theirs)
-    assert not isinstance(found, str), found
-    for number, (mine, expected) in enumerate(zip(found, real, strict=True)):
-        assert same(mine, expected), (number, mine, expected)

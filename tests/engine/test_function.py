@@ -16,18 +16,6 @@ def make(torch, forward, backward, name="Fn"):
     return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
 
 
-def cube(torch, log=None):
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return 3 * x * x * grad
-
-    return make(torch, forward, backward, "Cube")
-
-
 # --- forward -----------------------------------------------------------------------------------------------
 
 
@@ -47,100 +35,6 @@ def test_the_ctx_is_the_node(torch):
     assert y.grad_fn.note == "hello"
 
 
-def test_forward_runs_with_the_caller_s_tensors_and_grad_mode_off(torch):
-    """forward sees the very tensors it was given, and records nothing."""
-    seen = []
-
-    def forward(ctx, x, n):
-        seen.append((x, n, torch.is_grad_enabled(), (x * 2).requires_grad))
-        return x * n
-
-    x = leaf(torch)
-    make(torch, forward, lambda ctx, g: (g, None)).apply(x, 3)
-
-    assert seen[0][0] is x
-    assert seen[0][1:] == (3, False, False)
-
-
-def test_no_node_without_a_gradient_to_want(torch):
-    """On plain tensors, and under no_grad, the result is a leaf."""
-    fn = cube(torch)
-    with torch.no_grad():
-        under = fn.apply(leaf(torch))
-
-    assert fn.apply(torch.ones(3)).grad_fn is None
-    assert under.grad_fn is None and not under.requires_grad
-
-
-def test_needs_input_grad_is_one_flag_for_each_argument(torch):
-    """Numbers and plain tensors need none."""
-    flags = []
-
-    def forward(ctx, *args):
-        flags.append(ctx.needs_input_grad)
-        return args[0] * 2
-
-    def backward(ctx, g):
-        flags.append(ctx.needs_input_grad)
-        return g * 2, None, None
-
-    make(torch, forward, backward).apply(leaf(torch), torch.ones(3), 5).sum().backward()
-
-    assert flags == [(True, False, False)] * 2
-
-
-def test_setup_context_separates_the_two_jobs(torch):
-    """With setup_context, forward gets no ctx."""
-
-    class Scale(torch.autograd.Function):
-        @staticmethod
-        def forward(x, factor):
-            return x * factor
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.factor = inputs[1]
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.factor, None
-
-    x = leaf(torch)
-    Scale.apply(x, 5.0).sum().backward()
-
-    assert x.grad.tolist() == [5.0, 5.0, 5.0]
-
-
-def test_keywords_are_accepted(torch):
-    """apply takes forward's parameters by name, in any order."""
-
-    def forward(ctx, x, power=2, scale=1.0):
-        ctx.power, ctx.scale = power, scale
-        return x * scale * power
-
-    fn = make(torch, forward, lambda ctx, g: (g * ctx.scale * ctx.power, None, None))
-    x = leaf(torch)
-    fn.apply(scale=10.0, x=x, power=2).sum().backward()
-
-    assert x.grad.tolist() == [20.0, 20.0, 20.0]
-
-
-# --- saving ------------------------------------------------------------------------------------------------
-
-
-def test_saved_tensors_are_empty_inside_forward(torch):
-    """Only when apply finishes are tensors packed; until then there is nothing to read."""
-    seen = []
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        seen.append(ctx.saved_tensors)
-        return x * 1
-
-    make(torch, forward, lambda ctx, g: g).apply(leaf(torch))
-    assert seen == [()]
-
-
 def test_the_last_save_counts_and_none_passes_through(torch):
     """save_for_backward replaces what an earlier call named."""
     seen = []
@@ -158,21 +52,7 @@ def test_the_last_save_counts_and_none_passes_through(torch):
     assert seen == [[None, [1.0, 2.0, 3.0]]]
 
 
-def test_inputs_are_saved_as_themselves(torch):
-    """A saved input is the caller's tensor, with its history."""
-    seen = []
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * 1
-
-    def backward(ctx, g):
-        seen.append(ctx.saved_tensors[0])
-        return g
-
-    h = leaf(torch) * 1
-    make(torch, forward, backward).apply(h).sum().backward()
-    assert seen[0] is h
+# --- saving ------------------------------------------------------------------------------------------------
 
 
 def test_plain_attributes_are_neither_checked_nor_released(torch):
@@ -206,209 +86,10 @@ def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
 
 
-# --- what backward returns ---------------------------------------------------------------------------------
-
-
-def test_too_many_nones_are_forgiven(torch):
-    """Trailing Nones beyond the arguments are dropped."""
-    x = leaf(torch)
-    make(torch, lambda ctx, x: x * 2, lambda ctx, g: (g * 2, None, None)).apply(x).sum().backward()
-
-    assert x.grad.tolist() == [2.0, 2.0, 2.0]
-
-
-def test_a_wider_gradient_is_summed(torch):
-    """A gradient of a broadcast shape is summed to the input's shape, and cast to its type."""
-    x = leaf(torch)
-
-    def backward(ctx, g):
-        return torch.ones(4, 3, dtype=torch.float64)
-
-    make(torch, lambda ctx, x: x * 2, backward).apply(x).sum().backward()
-
-    assert x.grad.tolist() == [4.0, 4.0, 4.0]
-    assert x.grad.dtype == torch.float32
-
-
-def test_none_ends_the_path(torch):
-    """None is not zero: nothing arrives at the leaf."""
-    x, y = leaf(torch), leaf(torch)
-    make(torch, lambda ctx, a, b: a + b, lambda ctx, g: (g, None)).apply(x, y).sum().backward()
-
-    assert x.grad.tolist() == [1.0, 1.0, 1.0]
-    assert y.grad is None
-
-
-def test_backward_runs_in_the_mode_of_the_pass(torch):
-    """Recording is on in a custom backward exactly when create_graph is."""
-    modes = []
-
-    def backward(ctx, g):
-        modes.append((torch.is_grad_enabled(), type(g) is torch.Tensor))
-        return g * 2
-
-    for create_graph in (False, True):
-        x = leaf(torch)
-        y = make(torch, lambda ctx, x: x * 2, backward).apply(x).sum()
-        torch.autograd.grad(y, x, create_graph=create_graph)
-
-    assert modes == [(False, True), (True, True)]
-
-
 # --- several outputs ---------------------------------------------------------------------------------------
 
 
-def two(torch, log, materialize=True):
-    def forward(ctx, x):
-        ctx.set_materialize_grads(materialize)
-        return x * 2, "text", x * 3
-
-    def backward(ctx, a, text, b):
-        log.append([None if g is None else g.tolist() for g in (a, text, b)])
-        return (0 if a is None else a * 2) + (0 if b is None else b * 3)
-
-    return make(torch, forward, backward, "Two")
-
-
-def test_outputs_that_are_no_tensors(torch):
-    """Other outputs are handed through; their place among backward's arguments holds None."""
-    log = []
-    x = leaf(torch)
-    a, text, b = two(torch, log).apply(x)
-    (a + b).sum().backward()
-
-    assert text == "text"
-    assert log == [[[1.0, 1.0, 1.0], None, [1.0, 1.0, 1.0]]]
-    assert (a.output_nr, b.output_nr) == (0, 2)
-    assert x.grad.tolist() == [5.0, 5.0, 5.0]
-
-
-def test_missing_gradients_are_zeros(torch):
-    """An output that nobody used contributes zeros of its shape."""
-    log = []
-    two(torch, log).apply(leaf(torch))[2].sum().backward()
-
-    assert log == [[[0.0, 0.0, 0.0], None, [1.0, 1.0, 1.0]]]
-
-
-def test_missing_gradients_are_none_on_request(torch):
-    """set_materialize_grads(False) gives None instead."""
-    log = []
-    two(torch, log, materialize=False).apply(leaf(torch))[2].sum().backward()
-
-    assert log == [[None, None, [1.0, 1.0, 1.0]]]
-
-
-def test_non_differentiable_outputs(torch):
-    """An output marked so does not require grad; its gradient in backward is zeros."""
-    seen = []
-
-    def forward(ctx, x):
-        y, index = x * 2, x * 0
-        ctx.mark_non_differentiable(index)
-        return y, index
-
-    def backward(ctx, g, g_index):
-        seen.append(g_index.tolist())
-        return g * 2
-
-    y, index = make(torch, forward, backward).apply(leaf(torch))
-    y.sum().backward()
-
-    assert y.requires_grad and not index.requires_grad and index.is_leaf
-    assert seen == [[0.0, 0.0, 0.0]]
-
-
-def test_integer_outputs_do_not_require_grad(torch):
-    """Only floating outputs get the node."""
-    y, i = make(torch, lambda ctx, x: (x * 2, x.long()), lambda ctx, g, gi: g * 2).apply(leaf(torch))
-
-    assert y.requires_grad and not i.requires_grad
-
-
-# --- returning inputs, views, and writing in place ---------------------------------------------------------
-
-
-def test_returning_an_input_gives_a_view_with_the_node(torch):
-    """The input itself keeps its history; the result is a view of it that belongs to the Function."""
-    h = leaf(torch) * 1
-    node = h.grad_fn
-    y = make(torch, lambda ctx, x: x, lambda ctx, g: g * 10, "Same").apply(h)
-
-    assert y is not h and y._base is h
-    assert y.grad_fn.name() == "SameBackward" and h.grad_fn is node
-    y.sum().backward()
-
-
-def test_in_place_functions(torch):
-    """mark_dirty and returning the same tensor: the input itself moves on to the new node."""
-
-    def forward(ctx, x):
-        x.mul_(3)
-        ctx.mark_dirty(x)
-        return x
-
-    x = leaf(torch)
-    h = x * 2
-    y = make(torch, forward, lambda ctx, g: g * 3, "Triple").apply(h)
-
-    assert y is h
-    assert h.grad_fn.name() == "TripleBackward"
-    assert h._version == 2  # one for mul_, one for mark_dirty
-    h.sum().backward()
-    assert x.grad.tolist() == [6.0, 6.0, 6.0]
-
-
-def test_in_place_functions_on_views(torch):
-    """The base's history follows through CopySlices, as for any in-place operation."""
-
-    def forward(ctx, x):
-        x.mul_(3)
-        ctx.mark_dirty(x)
-        return x
-
-    fn = make(torch, forward, lambda ctx, g: g * 3, "Triple")
-    for through, expected in (("base", [1.0, 3.0, 3.0]), ("view", [0.0, 3.0, 3.0])):
-        x = leaf(torch)
-        h = x * 1
-        view = h[1:]
-        assert fn.apply(view) is view
-        assert h.grad_fn.name() == "torch::autograd::CopySlices"
-        assert view.grad_fn.next_functions[0][0] is h.grad_fn
-
-        (h if through == "base" else view).sum().backward()
-        assert x.grad.tolist() == expected
-
-
 # --- second derivatives ------------------------------------------------------------------------------------
-
-
-def test_second_derivatives_through_saved_inputs(torch):
-    """A backward written with tensor operations can itself be differentiated."""
-    x = leaf(torch)
-    (g,) = torch.autograd.grad(cube(torch).apply(x).sum(), x, create_graph=True)
-    (second,) = torch.autograd.grad(g.sum(), x)
-
-    assert g.tolist() == [3.0, 12.0, 27.0]
-    assert second.tolist() == [6.0, 12.0, 18.0]
-
-
-def test_second_derivatives_through_saved_outputs(torch):
-    """A saved output leads back through the node itself."""
-
-    def forward(ctx, x):
-        y = x.exp()
-        ctx.save_for_backward(y)
-        return y
-
-    x = leaf(torch, 0.0)
-    y = make(torch, forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(x)
-    found = []
-    for _ in range(3):
-        (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-        found.append(y.item())
-
-    assert found == [1.0, 1.0, 1.0]
 
 
 def test_second_derivatives_miss_saved_intermediates(torch):
@@ -431,59 +112,6 @@ def test_second_derivatives_miss_saved_intermediates(torch):
     assert second.item() == 8.0  # and not 12: the derivative of `square` is missing
 
 
-def test_once_differentiable(torch):
-    """The error comes only from a pass that reaches the error node."""
-    once = torch.autograd.function.once_differentiable
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    def run():
-        x = leaf(torch)
-        backward = once(lambda ctx, g: 2 * ctx.saved_tensors[0] * g)
-        y = make(torch, forward, backward).apply(x)
-        (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
-        return x, g
-
-    _, g = run()
-    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
-        g.sum().backward()
-    x, g = run()
-    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
-        torch.autograd.grad(g.sum(), x)
-
-
-def test_once_differentiable_constants_are_constants(torch):
-    """When the incoming gradient has no history the result has none: a constant, not an error."""
-    once = torch.autograd.function.once_differentiable
-    x = leaf(torch)
-    y = make(torch, lambda ctx, x: x * 2, once(lambda ctx, g: g * 2)).apply(x)
-    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-
-    assert not g.requires_grad
-
-
-# --- variants ----------------------------------------------------------------------------------------------
-
-
-def test_vjp_is_another_name_for_backward(torch):
-    """A Function may define vjp instead."""
-
-    class Fn(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def vjp(ctx, g):
-            return g * 2
-
-    x = leaf(torch)
-    Fn.apply(x).sum().backward()
-    assert x.grad.tolist() == [2.0, 2.0, 2.0]
-
-
 def test_boxed_grads_call(torch):
     """With boxed_grads_call, backward gets its gradients as one list."""
     seen = []
@@ -502,37 +130,7 @@ def test_boxed_grads_call(torch):
     assert x.grad.tolist() == [5.0, 5.0, 5.0]
 
 
-def test_functions_inherit(torch):
-    """A subclass may replace one of the methods; its node has its own name."""
-    parent = cube(torch)
-
-    class Other(parent):
-        @staticmethod
-        def backward(ctx, g):
-            return g * 100
-
-    x = leaf(torch)
-    y = Other.apply(x)
-    y.sum().backward()
-
-    assert y.grad_fn.name() == "OtherBackward"
-    assert x.grad.tolist() == [100.0, 100.0, 100.0]
-
-
-def test_a_function_inside_a_function(torch):
-    """A Function may use another in its backward, which is then differentiated as well."""
-    inner = cube(torch)
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**4 / 4
-
-    x = leaf(torch, 2.0)
-    y = make(torch, forward, lambda ctx, g: g * inner.apply(ctx.saved_tensors[0])).apply(x)
-    (g,) = torch.autograd.grad(y, x, create_graph=True)
-    (second,) = torch.autograd.grad(g, x)
-
-    assert (g.item(), second.item()) == (8.0, 12.0)
+# --- variants ----------------------------------------------------------------------------------------------
 
 
 def test_mark_dirty_of_what_is_neither_input_nor_output_is_an_error_without_a_warning(torch):

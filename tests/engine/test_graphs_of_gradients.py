@@ -33,6 +33,18 @@ DATA = {
     "sign23": [[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]], "ids": [[0, 2], [1, 1]], "rm": [0.1, 0.2], "rv": [1.0, 2.0],
 }  # fmt: skip
 
+# Calls whose own graph is PyTorch's, while its gradients are made of other nodes and have PyTorch's values.
+ONE = """
+    F.logsigmoid(x) | F.gelu(x) | F.gelu(x, approximate="tanh") | F.silu(x) | F.softplus(x) | F.elu(x)
+    F.binary_cross_entropy(pr, o) | F.binary_cross_entropy(pr, o, reduction="sum")
+    F.binary_cross_entropy(pr, o, reduction="none") | F.binary_cross_entropy_with_logits(x, pr)
+    F.binary_cross_entropy_with_logits(x, pr, d, pos_weight=d[0]) | F.conv2d(img, ker, kb, 2, 1)
+    F.conv2d(img, ker, None, (2, 1), (1, 0), (1, 2))
+    F.conv2d(torch.cat([img, img], 1), ker1[0][:, None, None], groups=2) | F.conv1d(seq, ker1, kb, padding=1)
+    F.embedding(i, m3, padding_idx=-1) | F.embedding(cells, m3)
+    F.batch_norm(x, None, None, r, r2, training=True) | F.batch_norm(bn, rm, rv, v2, b2) | F.batch_norm(bn, rm, rv)
+    F.layer_norm(x, (3,), r, r2) | F.layer_norm(x, (3,)) | F.layer_norm(k, (3, 2))
+"""
 # Calls whose graph and whose gradients' graphs are PyTorch's; under THREE, those of the gradients' gradients, too.
 TWO = """
     (lambda t: (t[0].mul_(2), t)[1])(x * 1) | (lambda t: (t[:, 1:].add_(sq), t)[1])(x * 1)
@@ -256,7 +268,7 @@ def compare(call, wanted, recorded, derivatives, torch):
         warnings.simplefilter("ignore")
         ours, theirs = (history(each, call, wanted, recorded, derivatives) for each in (course_lib, torch))
     for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        assert a[0] == b[0], (call, wanted, f"derivative {number}")
+        assert a[0] == b[0] or number and call in calls_of(ONE), (call, wanted, f"derivative {number}")
         assert same(a[1], b[1], 1e-6, 1e-9), (call, wanted, f"derivative {number}")
 
 
@@ -271,11 +283,11 @@ def test_derivatives_of_calls_with_graphs_of_their_own(call, real_torch):
     assert same([values for _, values in ours], [values for _, values in theirs], 1e-6, 1e-9)
 
 
-@pytest.mark.parametrize("call", calls_of(TWO) + calls_of(THREE))
+@pytest.mark.parametrize("call", calls_of(ONE) + calls_of(TWO) + calls_of(THREE))
 def test_a_recorded_pass_leaves_pytorchs_graph(call, real_torch):
     """The graphs of a call and its gradients, for all inputs and for each alone, and of third derivatives."""
     used = [n for n in VALUES if re.search(rf"(?<![\w.]){n}\b(?!\s*=[^=])", call)]
-    compare(call, used, True, 2 if call in calls_of(THREE) else 1, real_torch)
+    compare(call, used, True, 1 if call in calls_of(TWO) else 2, real_torch)
     compare(call, used, False, 1, real_torch)
     for name in used if len(used) > 1 else ():
         compare(call, [name], True, 1, real_torch)

@@ -50,101 +50,6 @@ def test_a_tensor_hook_sees_the_whole_gradient(torch):
     assert seen == [[4.0, 4.0, 4.0]]
 
 
-def test_returning_none_changes_nothing_and_a_tensor_replaces(torch):
-    """A hook may look, or replace."""
-    x = leaf(torch)
-    x.register_hook(lambda g: None)
-    x.register_hook(lambda g: g.clamp(max=2.0))
-    (x * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
-
-    assert x.grad.tolist() == [1.0, 2.0, 2.0]
-
-
-def test_handles_remove_and_are_context_managers(torch):
-    """remove() takes a hook away, twice does no harm; a `with` block removes at its end."""
-    calls = []
-    x = leaf(torch)
-    handle = x.register_hook(lambda g: calls.append("a"))
-    with x.register_hook(lambda g: calls.append("b")):
-        x.sum().backward()
-    x.sum().backward()
-    handle.remove()
-    handle.remove()
-    x.sum().backward()
-
-    assert calls == ["a", "b", "a"]
-
-
-def test_backward_hooks_shows_them(torch):
-    """`_backward_hooks` holds a tensor's hooks, or None."""
-    x = leaf(torch)
-    assert not x._backward_hooks
-    x.register_hook(print)
-
-    assert list(x._backward_hooks.values()) == [print]
-
-
-def test_hooks_belong_to_the_node_of_the_moment(torch):
-    """A hook registered before an in-place write is about the value before it."""
-    seen = []
-    x = leaf(torch)
-    h = x * 1
-    h.register_hook(lambda g: seen.append(("before", g.tolist())))
-    h.mul_(10)
-    h.register_hook(lambda g: seen.append(("after", g.tolist())))
-    h.sum().backward()
-
-    assert seen == [("after", [1.0, 1.0, 1.0]), ("before", [10.0, 10.0, 10.0])]
-
-
-def test_the_hook_of_an_unused_output_is_called_with_none(torch):
-    """A node with several outputs runs the hooks of all of them."""
-    seen = []
-    a, b, c = (leaf(torch) * 1).unbind()
-    a.register_hook(lambda g: seen.append(g))
-    b.register_hook(lambda g: seen.append(g.item()))
-    (b * 2).backward()
-
-    assert seen == [None, 2.0]
-
-
-def test_hooks_on_unreached_tensors_do_not_run(torch):
-    """No gradient, no hook."""
-    calls = []
-    x = leaf(torch)
-    h = x * 2
-    h.register_hook(lambda g: calls.append(1))
-    (x * 3).sum().backward()
-
-    assert calls == []
-
-
-def test_grad_runs_tensor_hooks_of_what_is_asked_for(torch):
-    """autograd.grad returns what the hooks made of the gradient, and runs no post-accumulate hooks."""
-    calls = []
-    x = leaf(torch)
-    x.register_hook(lambda g: g * 100)
-    x.register_post_accumulate_grad_hook(lambda p: calls.append(1))
-    h = x * 2
-    h.register_hook(lambda g: g * 10)
-    (gh,) = torch.autograd.grad(h.sum(), h, retain_graph=True)
-    (gx,) = torch.autograd.grad(h.sum(), x)
-
-    assert gh.tolist() == [10.0, 10.0, 10.0]
-    assert gx.tolist() == [2000.0, 2000.0, 2000.0]
-    assert calls == []
-
-
-def test_retain_grad_is_filled_by_autograd_grad(torch):
-    """retain_grad stores what passes by, also when autograd.grad asked for it and stops there."""
-    x = leaf(torch)
-    h = x * 2
-    h.retain_grad()
-    (g,) = torch.autograd.grad((h * h).sum(), h)
-
-    assert h.grad.tolist() == g.tolist() == [4.0, 8.0, 12.0]
-
-
 def test_grad_does_not_run_the_node_of_what_is_asked_for(torch):
     """The node of a requested tensor is not run: neither its prehooks nor its hooks are."""
     ran = []
@@ -166,23 +71,6 @@ def test_node_hooks_see_gradients_after_broadcasting_is_undone(torch):
     z.sum().backward()
 
     assert seen == [[(2, 3), (3,), (2, 3)]]
-
-
-def test_post_accumulate_hooks_see_the_accumulated_gradient(torch):
-    """They run after each accumulation, with the leaf; here they make a step and let the gradient go."""
-    w = leaf(torch)
-
-    def step(p):
-        with torch.no_grad():
-            p -= 0.5 * p.grad
-        p.grad = None
-
-    w.register_post_accumulate_grad_hook(step)
-    for _ in range(2):
-        (w * 2).sum().backward()
-
-    assert w.tolist() == [-1.0, 0.0, 1.0]
-    assert w.grad is None
 
 
 def test_a_post_accumulate_hook_may_return_its_leaf_and_nothing_else(torch):
@@ -208,41 +96,6 @@ def test_a_post_accumulate_hook_may_return_its_leaf_and_nothing_else(torch):
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_hooks_are_differentiated_with_create_graph(torch):
-    """What a hook does to a gradient is part of the recorded pass."""
-    x = leaf(torch, 3.0)
-    h = x * 1
-    h.register_hook(lambda g: g * x)
-    (g,) = torch.autograd.grad((h**2).sum(), x, create_graph=True)
-    assert g.item() == 18.0
-
-    (second,) = torch.autograd.grad(g.sum(), x)
-    assert second.item() == 2 * 3 + (2 * 3) * 3  # 2h by the hook's x, and 2x through h, where the hook runs again
-
-
-def test_a_hook_fires_again_in_the_second_pass(torch):
-    """The second pass of a double backward goes through the same tensor."""
-    calls = []
-    x = leaf(torch, 3.0)
-    h = x * 2
-    h.register_hook(lambda g: calls.append(g.item()))
-    (g,) = torch.autograd.grad((h**3).sum(), x, create_graph=True)
-    g.sum().backward()
-
-    assert len(calls) == 2
-
-
-def test_a_hook_may_be_registered_on_a_leaf_before_any_graph(torch):
-    """A leaf's hooks are its own, and hold for every graph."""
-    calls = []
-    x = leaf(torch)
-    x.register_hook(lambda g: calls.append(1))
-    for _ in range(3):
-        (x * 2).sum().backward()
-
-    assert len(calls) == 3
-
-
 def test_a_hook_s_error_keeps_its_type(torch):
     """What a hook raises reaches the caller of backward as it is."""
 
@@ -256,18 +109,6 @@ def test_a_hook_s_error_keeps_its_type(torch):
     x.register_hook(hook)
     with pytest.raises(Mine, match="^text$"):
         x.sum().backward()
-
-
-def test_gradient_given_to_hooks_is_a_tensor_of_the_right_kind(torch):
-    """Hooks get tensors, also where the engine computes with arrays."""
-    kinds = []
-    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    (x * 2).sum().register_hook(lambda g: kinds.append((type(g), g.dtype, tuple(g.shape))))
-    y = (x * 2).sum()
-    y.register_hook(lambda g: kinds.append((type(g), g.dtype, tuple(g.shape))))
-    y.backward()
-
-    assert kinds == [(torch.Tensor, torch.float64, ())]
 
 
 def test_the_hooks_of_a_single_root_run_even_when_it_leads_nowhere(torch):

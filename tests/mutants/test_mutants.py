@@ -1,5 +1,6 @@
 """The list of deliberate defects fits the engine of today. `make mutants` runs it; this only keeps it from rotting."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,8 @@ def test_every_defect_fits_the_engine():
         assert text != path.read_text(encoding="utf-8"), mutant.id
         assert mutant.tests, mutant.id
         assert [test for test in mutant.tests if not (ROOT / test.partition("::")[0]).is_file()] == [], mutant.id
+        for topic, program in re.findall(r"\[(\w+)/(\w+)\]$", " ".join(mutant.tests)):
+            assert program in (ROOT / f"tests/programs/{topic}.py").read_text(encoding="utf-8"), mutant.id
 
 
 def test_a_defect_that_no_longer_fits_says_what_to_do():

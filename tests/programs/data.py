@@ -3,7 +3,7 @@
 import collections
 
 import numpy as np
-from kit import leaf, program, programs, raises, warned
+from kit import program, programs, raises, warned
 
 
 def counting(T, count):
@@ -20,24 +20,6 @@ def counting(T, count):
 
 
 # --- datasets ----------------------------------------------------------------------------------------------
-
-
-@program
-def random_splits(T):
-    D = T.utils.data
-    seen = []
-    for data, lengths in (
-        ([1, 2, 3, 4], [1, 2]), ([1, 2, 3], [0.5, 0.5]), (range(106), [0.1, 0.2, 0.3, 0.4]), ([1, 2], [1.1]),
-        ([1, 2], [0, 2]), ([], [0]),
-    ):  # fmt: skip
-        kept = []
-        error = raises(lambda d=data, n=lengths, k=kept: k.append(warned(lambda: D.random_split(d, n))))
-        seen.append(error)
-        for warnings, parts in kept:
-            seen += [warnings, [len(part) for part in parts], sorted(x for part in parts for x in part)]
-    d = D.TensorDataset(T.arange(1, 6))
-    s = D.Subset(d, [0, 1, 2, 3, 4])
-    return [*seen, s[1:3], s[[0, 2]], D.Subset(s, [4, 3, 2])[:2], s[-1]]
 
 
 @program
@@ -77,34 +59,6 @@ def samplers(T):
         list(D.SequentialSampler("abc")), sorted(D.RandomSampler(range(5))), len(D.RandomSampler(range(5))),
         sorted(several[:3]), sorted(several[3:6]), len(several), len(drawn), {*drawn} <= {0, 1},
         raises(lambda: D.RandomSampler([])), raises(lambda: D.BatchSampler([1], True, False)),
-    ]  # fmt: skip
-
-
-@program
-def refused_loaders(T):
-    D = T.utils.data
-    data = D.TensorDataset(T.arange(4))
-    options = [
-        dict(batch_size=1.5), dict(batch_size=True), dict(batch_size=None, drop_last=True),
-        dict(batch_sampler=[[0]], drop_last=True), dict(batch_sampler=[[0]], shuffle=True), dict(shuffle=3),
-    ]  # fmt: skip
-    seen = [raises(lambda k=k: len(list(D.DataLoader(data, **k)))) for k in options]
-    for k in (dict(shuffle=True), dict(shuffle=False), dict(sampler=3), dict(batch_sampler=3)):
-        seen.append(raises(lambda k=k: D.DataLoader(counting(T, 3), **k)))
-    return [*seen, raises(lambda: D.IterableDataset()), raises(lambda: len(D.DataLoader(D.Dataset())))]
-
-
-@program
-def what_a_loader_says_of_itself(T):
-    D = T.utils.data
-    data = D.TensorDataset(T.arange(5))
-    loader = D.DataLoader(data, batch_size=2, drop_last=True)
-    by_sampler = D.DataLoader(data, batch_sampler=[[0, 1], [4]])
-    passing = iter(loader)
-    return [
-        [type(s).__name__ for s in (loader.sampler, loader.batch_sampler, D.DataLoader(data, shuffle=True).sampler)],
-        loader.num_workers, loader.pin_memory, loader.timeout, loader.collate_fn.__name__, by_sampler.batch_size,
-        len(by_sampler), list(by_sampler), iter(passing) is passing, next(passing), list(passing),
     ]  # fmt: skip
 
 
@@ -169,15 +123,6 @@ def matrices_of_right_angles(T):
 
 
 # --- others ------------------------------------------------------------------------------------------------
-
-
-@program
-def chains_in_more_pieces_than_they_have(T):
-    sequential = T.utils.checkpoint.checkpoint_sequential
-    layers = [T.nn.Linear(1, 1), T.nn.Tanh()]
-    x = leaf(T, [[1.0]])
-    seen = [raises(lambda n=n: sequential(layers, n, x, use_reentrant=False)) for n in (0, 3, 2)]
-    return [*seen, raises(lambda: sequential([], 1, x, use_reentrant=False))]
 
 
 def by_strides(T, shape, prepare, size, stride, offset):

@@ -1,13 +1,6 @@
 """Custom Functions: everything forward, backward and ctx may do, and the errors when they do something else."""
 
-from kit import flags, graph, kind, leaf, program, programs, quiet, raises
-
-
-def fn(T, forward, backward=None, name="Fn", **more):
-    body = {"forward": staticmethod(forward), **more}
-    if backward is not None:
-        body["backward"] = staticmethod(backward)
-    return type(name, (T.autograd.Function,), body)
+from kit import flags, fn, graph, kind, leaf, program, programs, quiet, raises
 
 
 def back(T, returned, inputs=2, data=(1.0, 2.0)):
@@ -22,25 +15,13 @@ programs(
         back(T, r)
         for r in (
             lambda g: (g, g),
-            lambda g: (g, None),
-            lambda g: (None, None),
-            lambda g: g,
-            lambda g: None,
             lambda g: (g, g, None),
             lambda g: (g, g, g),
             lambda g: [g, g],
             lambda g: (g.double(), g),
-            lambda g: (g.long(), g),
             lambda g: (T.ones(1), g),
-            lambda g: (T.tensor(1.0), g),
-            lambda g: (T.ones(2, 2), g),
-            lambda g: (T.ones(3), g),
             lambda g: (1.0, g),
             lambda g: (g, "a"),
-            lambda g: (T.ones(1, 2), g),
-            lambda g: ((g, g),),
-            lambda g: (g > 0, g),
-            lambda g: (),
         )
     ],
     what_backward_may_return_for_one=lambda T: [
@@ -63,55 +44,15 @@ programs(
         forward_returns(T, r)
         for r in (
             lambda x: x * 2,
-            lambda x: (x * 2,),
-            lambda x: (x * 2, x * 3),
             lambda x: [x * 2],
-            lambda x: (x * 2, 5),
-            lambda x: (None, x * 2),
             lambda x: x.detach(),
             lambda x: x,
-            lambda x: (x, x * 2),
-            lambda x: x.view(2, 1),
-            lambda x: 5,
             lambda x: None,
-            lambda x: "a",
-            lambda x: x.long(),
             lambda x: (x.long(), x * 1),
             lambda x: x.sum(),
-            lambda x: {"a": x * 2},
             lambda x: (x * 2, (x * 3, 1)),
-            lambda x: T.ones(2),
-            lambda x: x[0],
         )
     ],
-    kinds_of_inputs=lambda T: [
-        inputs_seen(T, *a)
-        for a in (
-            (leaf(T, [1.0]), 2),
-            (T.ones(1), leaf(T, [1.0])),
-            (leaf(T, [1.0]), None, "a", [1], {"k": 2}),
-            (leaf(T, [1.0]), T.tensor([1])),
-            ([leaf(T, [1.0])],),
-            (leaf(T, [1.0]) * 1, leaf(T, [2.0])),
-            (leaf(T, [1.0]), leaf(T, [1.0]).detach()),
-            (1, 2),
-        )
-    ],
-    wrong_apply=lambda T: [
-        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply()),
-        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), 2)),
-        raises(lambda: fn(T, lambda ctx, x, k=1: x * k, lambda ctx, g: (g, None)).apply(leaf(T, [1.0]), k=3)),
-        raises(lambda: fn(T, lambda ctx, x: x, lambda ctx, g: g).apply(leaf(T, [1.0]), nope=1)),
-    ],
-    names_of_nodes=lambda T: (
-        lambda y: [
-            type(y.grad_fn).__name__,
-            y.grad_fn.name(),
-            repr(y.grad_fn)[:40].split(" ")[0],
-            isinstance(y.grad_fn, T.autograd.Function),
-            flags(y),
-        ]
-    )(fn(T, lambda ctx, x: x * 2, lambda ctx, g: g, "Own").apply(leaf(T, [1.0]))),
     missing=lambda T: [
         raises(lambda: type("A", (T.autograd.Function,), {}).apply(leaf(T, [1.0]))),
         raises(lambda: fn(T, lambda ctx, x: x * 1).apply(leaf(T, [1.0])).sum().backward()),
@@ -154,31 +95,6 @@ def forward_returns(T, r):
     )
     err = None if first is None else raises(lambda: first.sum().backward())
     return [out, first is not None and [first._is_view(), first is x, first.output_nr], err, log, x.grad]
-
-
-def inputs_seen(T, *args):
-    log = []
-
-    def forward(ctx, *a):
-        log.append(
-            [list(ctx.needs_input_grad), [isinstance(v, T.Tensor) and v.requires_grad for v in a], T.is_grad_enabled()]
-        )
-        t = next(v for v in (*a, T.ones(1)) if isinstance(v, T.Tensor))
-        return t * 2
-
-    def backward(ctx, g):
-        log.append(list(ctx.needs_input_grad))
-        return tuple(g if n else None for n in ctx.needs_input_grad)
-
-    y = fn(T, forward, backward).apply(*args)
-    if y.requires_grad:
-        y.sum().backward()
-    return [
-        log,
-        flags(y),
-        [a.grad for a in args if isinstance(a, T.Tensor) and a.is_leaf],
-        y.grad_fn and [n and type(n).__name__ for n, _ in y.grad_fn.next_functions],
-    ]
 
 
 @program
@@ -340,56 +256,11 @@ def in_place_under_no_grad(T):
 
 
 @program
-def input_returned_in_all_ways(T):
-    out = []
-    for r in (
-        lambda x: x,
-        lambda x: (x, x),
-        lambda x: (x * 2, x),
-        lambda x: x.view_as(x),
-        lambda x: x.detach(),
-        lambda x: x[:1],
-        lambda x: x.expand(1, 2),
-        lambda x: (x.view(2, 1), x * 2),
-    ):
-        x = leaf(T, [1.0, 2.0])
-        h = x * 1
-        F = fn(T, lambda ctx, a: r(a), lambda ctx, *g: T.ones(2), "Back")
-        y = F.apply(h)
-        ys = y if isinstance(y, tuple) else (y,)
-        out.append(
-            [[t is h, flags(t), t._is_view(), t._base is h, t.output_nr, raises(lambda t=t: t.mul_(2))] for t in ys]
-        )
-        out.append([raises(lambda: ys[0].sum().backward()), x.grad])
-    return out
-
-
-@program
 def base_written_after_returned_view(T):
     h = leaf(T, [1.0, 2.0]) * 1
     y = fn(T, lambda ctx, a: a.view(2, 1), lambda ctx, g: g.view(2)).apply(h)
     h.add_(1)
     return [raises(lambda: y.sum()), raises(lambda: y.grad_fn), y.detach()]
-
-
-@program
-def attributes_of_ctx(T):
-    seen = []
-
-    def forward(ctx, x, k):
-        ctx.k, ctx.log = k, []
-        ctx.log.append("forward")
-        return x * k
-
-    def backward(ctx, g):
-        ctx.log.append("backward")
-        seen.append([ctx.k, ctx.log, hasattr(ctx, "nothing")])
-        return g * ctx.k, None
-
-    y = fn(T, forward, backward).apply(leaf(T, [1.0]), 3)
-    y.sum().backward()
-    y.sum().backward()
-    return [seen, raises(lambda: y.grad_fn.nothing)]
 
 
 @program
@@ -419,16 +290,6 @@ def setup_context_in_full(T):
 
 
 @program
-def setup_context_without_it(T):
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x * 2
-
-    return raises(lambda: F.apply(leaf(T, [1.0])))
-
-
-@program
 def keywords_to_apply(T):
     F = fn(T, lambda ctx, x, k=2, *, s=1: x * k * s, lambda ctx, g: (g * 7, None, None))
     x = leaf(T, [1.0])
@@ -440,180 +301,6 @@ def keywords_to_apply(T):
         raises(lambda: F.apply(k=2, x=x).sum().backward()),
         x.grad,
     ]
-
-
-@program
-def modes_inside(T):
-    seen = []
-
-    def forward(ctx, x):
-        seen.append(["forward", T.is_grad_enabled(), (x * 2).requires_grad])
-        with T.enable_grad():
-            y = x * 2
-            seen.append([y.requires_grad, y.is_leaf])
-        return y
-
-    def backward(ctx, g):
-        seen.append(["backward", T.is_grad_enabled(), g.requires_grad])
-        return g * 2
-
-    F = fn(T, forward, backward)
-    x = leaf(T, [1.0])
-    y = F.apply(x)
-    T.autograd.grad(y.sum(), x, retain_graph=True)
-    T.autograd.grad(y.sum(), x, create_graph=True)
-    return [seen, flags(y), graph(y.grad_fn)]
-
-
-@program
-def grad_of_outside_tensor_in_forward(T):
-    w = leaf(T, [3.0])
-    F = fn(T, lambda ctx, x: x * w, lambda ctx, g: g * w)
-    x = leaf(T, [2.0])
-    (g,) = T.autograd.grad(F.apply(x).sum(), x, create_graph=True)
-    return [g, raises(lambda: g.sum().backward()), w.grad, x.grad]
-
-
-@program
-def second_derivatives_of_functions(T):
-    out = []
-    for save in ("input", "output", "middle", "nothing"):
-
-        def forward(ctx, x):
-            y = x**3
-            ctx.save_for_backward({"input": x, "output": y, "middle": x**2, "nothing": None}[save])
-            return y
-
-        def backward(ctx, g):
-            (t,) = ctx.saved_tensors
-            return g * (
-                3 * t**2
-                if save == "input"
-                else 3 * t ** (2 / 3)
-                if save == "output"
-                else 3 * t
-                if save == "middle"
-                else 12.0
-            )
-
-        x = leaf(T, [2.0], "float64")
-        y = fn(T, forward, backward).apply(x)
-        (g,) = T.autograd.grad(y.sum(), x, create_graph=True)
-        out.append(
-            [
-                g,
-                raises(lambda: T.autograd.grad(g.sum(), x)),
-                g.requires_grad
-                and T.autograd.grad(
-                    (g * g).sum() * 0 + g.sum() if False else fn(T, forward, backward).apply(x).sum(), x
-                ),
-            ]
-        )
-    return out
-
-
-@program
-def once_differentiable_in_all_ways(T):
-    out = []
-
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**2, x * 3
-
-        @staticmethod
-        @T.autograd.function.once_differentiable
-        def backward(ctx, a, b):
-            (x,) = ctx.saved_tensors
-            out.append([T.is_grad_enabled(), a.requires_grad])
-            return a * 2 * x + b * 3
-
-    x = leaf(T, [2.0])
-    p, q = F.apply(x)
-    (p + q).sum().backward(retain_graph=True)
-    out.append(x.grad)
-    (g,) = T.autograd.grad((p * q).sum(), x, create_graph=True)
-    out.append([g, flags(g), raises(lambda: g.sum().backward()), raises(lambda: T.autograd.grad(g.sum(), x))])
-    return out
-
-
-@program
-def functions_in_graphs(T):
-    F = fn(T, lambda ctx, x: x * 2, lambda ctx, g: g * 2, "Twice")
-    x = leaf(T, [1.0])
-    y = F.apply(F.apply(x) + 1).exp()
-    return [graph(y.grad_fn), T.autograd.grad(y.sum(), x)]
-
-
-@program
-def function_called_from_backward(T):
-    log = []
-    G = fn(T, lambda ctx, x: x * 5, lambda ctx, g: (log.append("G back"), g * 5)[1], "G")
-    F = fn(T, lambda ctx, x: x * 2, lambda ctx, g: G.apply(g), "F")
-    x = leaf(T, [1.0])
-    (g,) = T.autograd.grad((F.apply(x) ** 2).sum(), x, create_graph=True)
-    (h,) = T.autograd.grad(g.sum(), x)
-    return [g, h, log]
-
-
-@program
-def needs_input_grad_with_inputs_chosen(T):
-    log = []
-    F = fn(T, lambda ctx, a, b: a * b, lambda ctx, g: (log.append(list(ctx.needs_input_grad)), (g, g))[1])
-    a, b = leaf(T, [1.0]), leaf(T, [2.0])
-    F.apply(a, b).sum().backward(inputs=[a])
-    T.autograd.grad(F.apply(a, b).sum(), b)
-    F.apply(a, b.detach()).sum().backward()
-    return [log, a.grad, b.grad]
-
-
-@program
-def inherited_functions(T):
-    class Base(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
-    class Child(Base):
-        @staticmethod
-        def backward(ctx, g):
-            return Base.backward(ctx, g) * 10
-
-    x = leaf(T, [1.0])
-    y = Child.apply(x)
-    y.sum().backward()
-    return [type(y.grad_fn).__name__, x.grad, y.grad_fn.name()]
-
-
-@program
-def apply_without_graph(T):
-    log = []
-    F = fn(
-        T, lambda ctx, x: (log.append(list(ctx.needs_input_grad)), ctx.save_for_backward(x), x * 2)[2], lambda ctx, g: g
-    )
-    x = leaf(T, [1.0])
-    with T.no_grad():
-        a = F.apply(x)
-    b = F.apply(x.detach())
-    with T.inference_mode():
-        c = F.apply(x)
-    return [flags(a), flags(b), c.requires_grad, log]
-
-
-@program
-def error_in_backward(T):
-    def backward(ctx, g):
-        raise ZeroDivisionError("division")
-
-    x, w = leaf(T, [1.0]), leaf(T, [2.0])
-    y = fn(T, lambda ctx, x: x * 2, backward).apply(x)
-    k = w * 2
-    return [raises(lambda: (y + k).sum().backward()), x.grad, w.grad, T.is_grad_enabled()]
 
 
 @program
@@ -634,52 +321,4 @@ def gradcheck_errors(T):
         c(lambda a, b: a * b, (x, x.detach().clone())),
         c(lambda a: (a * 2, a.exp()), (x,)),
         c(lambda a: a.clamp(min=1.0), (leaf(T, [0.5, 1.5], "float64"),)),
-    ]
-
-
-@program
-def gradcheck_of_integers_and_outputs(T):
-    x = leaf(T, [1.0, 2.0], "float64")
-    c = T.autograd.gradcheck
-    return [
-        c(lambda a: a[T.tensor([0])], (x,)),
-        c(lambda a: a.max(0)[0], (x,)),
-        c(T.softmax, (x, 0)),
-        raises(lambda: c(lambda a: a.float().double(), (x,), atol=1e-9))[1:2],
-        c(lambda a: (a * 2).sum(), x, eps=1e-3, atol=1e-2),
-    ]
-
-
-@program
-def gradgradcheck_of_builtins(T):
-    x, y = leaf(T, [[0.4, 0.9]], "float64"), leaf(T, [[1.2], [0.3]], "float64")
-    g = T.autograd.gradgradcheck
-    return [
-        g(f, a)
-        for f, a in (
-            (T.matmul, (x, y)),
-            (lambda a: a.softmax(1), (x,)),
-            (lambda a, b: T.cat([a, b.t()]).prod(0), (x, y)),
-            (lambda a: a.norm(dim=1), (x,)),
-            (lambda a: a.var(1), (x,)),
-            (lambda a: a[:, 1:].exp() / a.sum(), (x,)),
-            (lambda a: a.cumprod(1), (x,)),
-            (lambda a: a.logsumexp(1), (x,)),
-            (lambda a: T.where(a > 0.5, a**3, a.sin()), (x,)),
-        )
-    ]
-
-
-@program
-def gradgradcheck_of_wrong(T):
-    def forward(ctx, x):
-        ctx.save_for_backward(3 * x**2)
-        return x**3
-
-    F = fn(T, forward, lambda ctx, g: g * ctx.saved_tensors[0])
-    x = leaf(T, [1.0, 2.0], "float64")
-    return [
-        T.autograd.gradcheck(F.apply, (x,)),
-        T.autograd.gradgradcheck(F.apply, (x,), raise_exception=False),
-        (raises(lambda: T.autograd.gradgradcheck(F.apply, (x,))) or [0, 0])[1],
     ]

@@ -66,6 +66,34 @@ def warned(function):
     return [(w.category.__name__, words(w.message)) for w in seen], result
 
 
+def seen(value):
+    """Plain numbers, as they are now: for tensors that are written to afterwards."""
+    if hasattr(value, "detach"):
+        return value.detach().tolist()
+    if isinstance(value, dict):
+        return {k: seen(v) for k, v in value.items()}
+    return [seen(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def outcome(function, length=None):
+    """The warnings that a function gives, and the numbers that it returns or the beginning of its error."""
+
+    def run():
+        result = []
+        error = raises(lambda: result.append(seen(function())))
+        return f"{error[1]}: {error[2]}"[:length] if error else result[0]
+
+    return warned(run)
+
+
+def fn(T, forward, backward=None, name="Fn", **more):
+    """A custom Function from its two methods."""
+    body = {"forward": staticmethod(forward), **more}
+    if backward is not None:
+        body["backward"] = staticmethod(backward)
+    return type(name, (T.autograd.Function,), body)
+
+
 def quiet(function):
     """What a function returns, its warnings unheard."""
     with warnings.catch_warnings():
@@ -157,7 +185,7 @@ def difference(want, got, path=""):
     """None when two observations agree (floats nearly), else where they do not."""
     numbers = (int, float)
     if type(want) in numbers and type(got) in numbers and type(want) is type(got):
-        return None if abs(want - got) <= 1e-6 + 1e-4 * abs(want) else f"{path}: {want!r} became {got!r}"
+        return None if abs(want - got) <= 1e-6 + 1e-5 * abs(want) else f"{path}: {want!r} became {got!r}"
     if isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
         pairs = [(str(i), a, b) for i, (a, b) in enumerate(zip(want, got, strict=True))]
     elif isinstance(want, dict) and isinstance(got, dict) and want.keys() == got.keys():

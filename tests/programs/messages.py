@@ -1,16 +1,6 @@
 """Errors and warnings of every kind, to the letter."""
 
-import copy
-
-from kit import flags, leaf, program, quiet, raises, warned
-
-
-@program
-def detached_write_seen_by_kept_result(T):
-    x = leaf(T, [1.0, 2.0])
-    y = x.exp()
-    y.detach().add_(1)
-    return raises(lambda: y.sum().backward())
+from kit import leaf, program, raises, warned
 
 
 @program
@@ -26,21 +16,6 @@ def backward_inputs_forms(T):
         i = {"t": x, "l": [x], "tu": (x, w), "e": [], "g": (t for t in (x, w)), "d": {"a": x}, "s": {x}}[k]
         out.append([raises(lambda: T.autograd.backward(y, inputs=i)), x.grad, w.grad])
     return out
-
-
-@program
-def create_graph_warns(T):
-    x = leaf(T, [2.0])
-    return [
-        warned(lambda: (x**2).sum().backward(create_graph=True)),
-        x.grad,
-        x.grad.requires_grad,
-        warned(lambda: (x**2).sum().backward(create_graph=True)),
-        warned(lambda: (x * 2).sum().backward(create_graph=True)),
-        warned(lambda: (x * 2).sum().backward(retain_graph=True)),
-        warned(lambda: T.autograd.backward((x**2).sum(), create_graph=True)),
-        warned(lambda: T.autograd.grad((x**2).sum(), x, create_graph=True)),
-    ]
 
 
 @program
@@ -61,52 +36,6 @@ def grad_outputs_count(T):
 
 
 @program
-def apply_with_keywords(T):
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, k=2, *, s=1):
-            ctx.k = k * s
-            return x * k * s
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.k, None, None
-
-    class G(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, k):
-            ctx.k = k
-            return x * k
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.k, None
-
-    x = leaf(T, [1.0])
-    out = []
-    for f in (
-        lambda: F.apply(x, k=3),
-        lambda: F.apply(x, s=4),
-        lambda: F.apply(x=x),
-        lambda: F.apply(k=3, x=x),
-        lambda: F.apply(x, nope=1),
-        lambda: F.apply(x, x=x),
-        lambda: G.apply(x, k=5),
-        lambda: G.apply(k=5, x=x),
-        lambda: G.apply(x),
-        lambda: G.apply(x, 1, 2),
-        lambda: G.apply(x, k=leaf(T, [2.0])),
-    ):
-        r = []
-        e = raises(lambda: r.append(f()))
-        x.grad = None
-        if r:
-            e = [e, r[0], raises(lambda: r[0].sum().backward()), x.grad]
-        out.append(e)
-    return out
-
-
-@program
 def gradient_for_number(T):
     class Num(T.autograd.Function):
         @staticmethod
@@ -119,26 +48,6 @@ def gradient_for_number(T):
 
     x = leaf(T, [1.0])
     return raises(lambda: Num.apply(x, T.ones(1), 2.0).sum().backward())
-
-
-@program
-def inplace_function_on_view_two_outputs(T):
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            x.mul_(2)
-            ctx.mark_dirty(x)
-            return x, x.clone()
-
-        @staticmethod
-        def backward(ctx, a, b):
-            return a * 2 + b * 2
-
-    h = leaf(T, [1.0, 2.0]) * 1
-    out = [raises(lambda: F.apply(h[:1])), h]
-    h = leaf(T, [1.0, 2.0]) * 1
-    p, q = F.apply(h)
-    return [*out, p is h, p, q, flags(h)]
 
 
 @program
@@ -197,47 +106,11 @@ def pack_must_not_write(T):
 
 
 @program
-def item_rules(T):
-    return [
-        T.tensor([[3.0]]).item(),
-        T.tensor(2).item(),
-        T.tensor(True).item(),
-        raises(lambda: T.ones(2).item()),
-        raises(lambda: T.ones(0).item()),
-        leaf(T, [1.5]).item(),
-        float(leaf(T, 2.0)),
-        int(T.tensor(2.7)),
-        bool(T.tensor([0.0])),
-        raises(lambda: float(T.ones(2))),
-        raises(lambda: int(T.ones(2))),
-        raises(lambda: bool(T.ones(2))),
-        quiet(lambda: raises(lambda: bool(T.ones(0)))),
-        raises(lambda: int(T.tensor(float("nan")))),
-        raises(lambda: int(T.tensor(float("inf")))),
-        raises(lambda: range(5)[T.tensor(2)]),
-        [1, 2, 3][T.tensor(1)],
-        raises(lambda: [1, 2, 3][T.tensor(1.0)]),
-        raises(lambda: [1, 2, 3][T.ones(2).long()]),
-        complex(T.tensor(2.0)) == 2,
-        raises(lambda: round(T.tensor(2.6))),
-        f"{T.tensor(3.14159):.2f}",
-        raises(lambda: f"{T.ones(2):.2f}"),
-        f"{T.tensor(3)}",
-        f"{T.ones(2)}",
-        f"{leaf(T, 2.5)}",
-        raises(lambda: f"{leaf(T, 2.5):.1f}"),
-        f"{T.tensor(True)}",
-    ]
-
-
-@program
 def inference_messages(T):
     with T.inference_mode():
         c = T.ones(2)
-        v = c.view(2)
     a = T.ones(2)
     with T.inference_mode():
-        va = a.view(2)
         vb = a[:1]
     x = leaf(T, [1.0, 2.0])
     h = x * 1
@@ -245,89 +118,15 @@ def inference_messages(T):
         vh = h[:1]
     return [
         raises(lambda: c.add_(1)),
-        raises(lambda: v.add_(1)),
-        raises(lambda: c.requires_grad_()),
         raises(lambda: setattr(c, "requires_grad", True)),
-        c.requires_grad_(False).is_inference(),
-        raises(lambda: va.add_(1)),
         raises(lambda: vb.zero_()),
         raises(lambda: vh.mul_(2)),
-        [t.is_inference() for t in (c, v, va, vb, vh)],
-        raises(lambda: va._version),
         raises(lambda: c._version),
         raises(lambda: c.detach_()),
-        raises(lambda: T.add(a, 1, out=c)),
-        raises(lambda: c.copy_(a)),
         raises(lambda: c.__setitem__(0, 1.0)),
-        raises(lambda: vh.requires_grad),
-        raises(lambda: vh.grad_fn),
         raises(lambda: vh._is_view()),
-        raises(lambda: vh._base is h),
         raises(lambda: c.set_(a)),
-        raises(lambda: c.t_()),
-        raises(lambda: c.resize_(2)) and None,
     ]
-
-
-@program
-def forgotten_super_init(T):
-    class N(T.nn.Module):
-        def __init__(self):
-            self.l = T.nn.Linear(1, 1)
-
-    class P(T.nn.Module):
-        def __init__(self):
-            self.l = T.nn.Parameter(T.ones(1))
-
-    class B(T.nn.Module):
-        def __init__(self):
-            self.x = T.ones(1)
-
-    class R(T.nn.Module):
-        def __init__(self):
-            self.register_buffer("b", T.ones(1))
-
-    class Q(T.nn.Module):
-        def __init__(self):
-            self.register_parameter("b", T.nn.Parameter(T.ones(1)))
-
-    class M(T.nn.Module):
-        def __init__(self):
-            self.add_module("b", T.nn.ReLU())
-
-    class H(T.nn.Module):
-        def __init__(self):
-            self.register_forward_hook(lambda *a: None)
-
-    return [
-        raises(N),
-        raises(P),
-        raises(B),
-        raises(R),
-        raises(Q),
-        raises(M)[:2],
-        raises(H),
-        raises(lambda: B()(1)),
-        raises(lambda: list(B().parameters())),
-        raises(lambda: repr(B())),
-        raises(lambda: B().state_dict())[:2],
-        raises(lambda: B().train()),
-        raises(lambda: B().nope),
-    ]
-
-
-@program
-def load_state_dict_breaks_pending_backward(T):
-    m = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.Linear(2, 1))
-    sd = copy.deepcopy(m.state_dict())
-    y = m(T.ones(1, 2)).sum()
-    m.load_state_dict(sd)
-    x = leaf(T, [[1.0, 1.0]])
-    r = raises(lambda: y.backward())
-    m = T.nn.Sequential(T.nn.Linear(2, 1))
-    y = m(x).sum()
-    m.load_state_dict(m.state_dict())
-    return [r, raises(lambda: y.backward()), m[0].weight._version]
 
 
 @program
@@ -336,22 +135,13 @@ def load_state_dict_strictness(T):
     sd = {"weight": T.zeros(1, 2), "extra": T.ones(1)}
     r = raises(lambda: m.load_state_dict(sd))
     k = m.load_state_dict(sd, strict=False)
-    n = T.nn.Sequential(T.nn.Linear(1, 1), T.nn.Linear(1, 1))
     return [
         r,
         repr(k),
-        k.missing_keys,
         k.unexpected_keys,
-        m.weight,
         repr(m.load_state_dict(m.state_dict())),
-        raises(
-            lambda: n.load_state_dict({"0.weight": T.ones(2, 2), "0.bias": T.ones(3), "zz.a": T.ones(1), "1.weight": 3})
-        ),
         raises(lambda: m.load_state_dict([1])),
-        raises(lambda: m.load_state_dict({"weight": [[1.0, 2.0]], "bias": T.ones(1)})),
         raises(lambda: m.load_state_dict({"weight": T.ones(2), "bias": T.ones(1)})),
-        raises(lambda: m.load_state_dict({"weight": T.ones(1, 2, dtype=T.float64), "bias": T.ones(1)})),
-        m.weight,
     ]
 
 
@@ -361,89 +151,29 @@ def ops_errors(T):
     return [
         raises(lambda: T.ones(2) + T.ones(3)),
         raises(lambda: T.ones(2, 3) * T.ones(2)),
-        raises(lambda: T.cat([T.ones(2, 2), T.ones(2, 1)])),
         raises(lambda: T.cat([T.ones(2), T.ones(1, 1)])),
-        raises(lambda: T.cat([])),
-        raises(lambda: T.stack([])),
         raises(lambda: T.stack([T.ones(2), T.ones(1)])),
-        raises(lambda: T.nn.functional.cross_entropy(T.ones(1, 2), T.tensor([2]))),
         raises(lambda: T.nn.functional.cross_entropy(T.ones(1, 2), T.tensor([-1]))),
-        raises(lambda: T.nn.functional.cross_entropy(T.ones(2, 2), T.tensor([1]))),
-        raises(lambda: x.expand(2, 4)),
         raises(lambda: x.expand(3)),
-        raises(lambda: x.expand(-1, 2, 3)),
-        raises(lambda: T.matmul(T.ones(2), T.tensor(1.0))),
         raises(lambda: T.tensor(1.0) @ T.tensor(2.0)),
-        raises(lambda: T.tensor([1, 2]).mean()),
         raises(lambda: T.tensor([True]).mean()),
-        raises(lambda: T.tensor([1, 2]).var()),
-        raises(lambda: T.tensor([1, 2]).std()),
         T.tensor([1, 2]).sum(),
-        T.tensor([True, True]).sum(),
-        raises(lambda: T.tensor([1, 2]).norm()),
         raises(lambda: T.tensor([1, 2]).softmax(0)),
         raises(lambda: T.tensor([1, 2]).log_softmax(0)),
-        T.tensor([1, 2]).exp(),
         T.tensor([4, 1]).sqrt(),
-        T.tensor([1, 2]).logsumexp(0),
-        T.tensor([1, 2]).sigmoid(),
         T.tensor([3, 2]).cumsum(0),
-        raises(lambda: x.max(2)),
-        raises(lambda: x.sum(5)),
         raises(lambda: T.zeros(0).max()),
-        raises(lambda: T.zeros(0).argmax()),
         raises(lambda: T.zeros(0, 2).max(0)),
-        T.zeros(0, 2).sum(0),
-        raises(lambda: x.view(4)),
         raises(lambda: x.view(-1, -1)),
-        raises(lambda: x.view(4, -1)),
-        raises(lambda: x.reshape(5)),
         raises(lambda: x[2]),
-        raises(lambda: x[0, 0, 0]),
         raises(lambda: x[:, 3]),
-        raises(lambda: x.unsqueeze(4)),
-        raises(lambda: x.squeeze(2)),
         raises(lambda: x.transpose(0, 2)),
-        raises(lambda: x.permute(0)),
-        raises(lambda: x.permute(0, 0)),
         raises(lambda: x.t().t().unsqueeze(0).t()),
-        raises(lambda: x.select(0, 2)),
         raises(lambda: x.narrow(0, 1, 2)),
-        raises(lambda: x.split(-1)),
-        raises(lambda: x.chunk(0)),
         raises(lambda: x.unbind(2)),
-        raises(lambda: T.ones(2, 2).dot(T.ones(2))),
-        raises(lambda: T.ones(2).mm(T.ones(2))),
         raises(lambda: T.ones(2, 2).mv(T.ones(3))),
-        raises(lambda: T.gather(x, 0, T.tensor([0]))),
         raises(lambda: T.index_select(x, 0, T.tensor([2]))),
-        raises(lambda: T.index_select(x, 0, T.tensor([0.0]))),
-        raises(lambda: T.where(x, x, x)),
         raises(lambda: x.clamp()),
-        raises(lambda: x.masked_fill(x, 0.0)),
-        raises(lambda: x.masked_fill(x > 0, T.ones(2))),
-    ]
-
-
-@program
-def optim_messages(T):
-    p = leaf(T, [1.0])
-    w = warned(lambda: T.optim.SGD([p, p], lr=0.1))
-    o = T.optim.SGD([p], lr=0.1)
-    s = T.optim.lr_scheduler.StepLR(o, 1)
-
-    def again():
-        s.step()
-        s.step()
-
-    return [
-        w[0],
-        raises(lambda: T.optim.SGD([{"params": [p]}, {"params": [p]}], lr=0.1)),
-        raises(lambda: o.add_param_group({"params": p})),
-        raises(lambda: o.add_param_group({"params": [p * 1]})),
-        raises(lambda: o.add_param_group([p])),
-        raises(lambda: o.add_param_group({"params": {p}})),
-        warned(again)[0],
     ]
 
 
@@ -460,23 +190,6 @@ def mse_warns(T):
         raises(lambda: F.binary_cross_entropy(T.ones(2, 1), T.ones(2))),
         raises(lambda: F.mse_loss(T.ones(2), T.ones(2), reduction="avg")),
     ]
-
-
-@program
-def buffer_of_states(T):
-    w = leaf(T, [0.5], "float64")
-    buf = T.zeros(4, dtype=T.float64)
-    buf[0] = 1.0
-    for i in range(3):
-        buf[i + 1] = T.sin(buf[i] * w[0])
-    a = raises(lambda: buf.sum().backward())
-    w.grad = None
-    buf = T.zeros(4, dtype=T.float64)
-    buf[0] = 1.0
-    for i in range(3):
-        buf[i + 1] = T.sin(buf[i].clone() * w[0])
-    buf.sum().backward()
-    return [a, w.grad]
 
 
 @program
@@ -545,49 +258,4 @@ def versions_messages(T):
     t = (x * 1).tanh_()
     w = t.tanh_()
     out.append(raises(lambda: (w * 0).sum().backward()))
-    return out
-
-
-@program
-def views_messages(T):
-    x = leaf(T, [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    out = []
-    y = x * 1
-    a, b, c = y.unbind(0)
-    y.add_(1)
-    out += [
-        raises(lambda: a.sum()),
-        raises(lambda: b.grad_fn),
-        raises(lambda: b + 1),
-        raises(lambda: b.detach()),
-        raises(lambda: b.tolist()),
-        raises(lambda: b.is_leaf),
-        raises(lambda: b.requires_grad),
-    ]
-    e = T.ones(1).expand(3)
-    out += [
-        raises(lambda: e.add_(1)),
-        raises(lambda: e.__setitem__(0, 1.0)),
-        raises(lambda: e.copy_(T.ones(3))),
-        raises(lambda: e.fill_(2.0)),
-        raises(lambda: e.zero_()),
-    ]
-    m = T.arange(4.0)
-    out += [raises(lambda: m[1:].add_(m[:-1])), raises(lambda: m[1:].copy_(m[:-1])), raises(lambda: m[1:].mul_(m[:3]))]
-    y = x * 1
-    p = y.split(1)
-    q = y.chunk(3)
-    out += [
-        raises(lambda: p[0].mul_(2)),
-        raises(lambda: q[1].mul_(2)),
-        raises(lambda: p[1].zero_()),
-        [type(t.grad_fn).__name__ for t in q],
-        raises(lambda: y.split([1, 2])[1].mul_(2)),
-    ]
-    y = x * 1
-    with T.no_grad():
-        v = y[0]
-        u = y.view(6)
-        w = y.detach()
-    out += [raises(lambda: v.mul_(2)), raises(lambda: u.zero_()), raises(lambda: w.mul_(1)), raises(lambda: flags(v))]
     return out

@@ -2,7 +2,7 @@
 
 import threading
 
-from kit import anomaly, flags, graph, kind, leaf, program, programs, quiet, raises, warned
+from kit import anomaly, leaf, program, programs, quiet, raises, warned
 
 programs(
     entering_and_leaving=lambda T: [
@@ -28,16 +28,6 @@ programs(
             lambda: T.set_grad_enabled(True),
         )
     ],
-    what_blocks_return=lambda T: [
-        enter(m) for m in (T.no_grad(), T.enable_grad(), T.set_grad_enabled(True), T.inference_mode())
-    ],
-    wrong_arguments=lambda T: [
-        kind(lambda: T.set_grad_enabled("yes")),
-        kind(lambda: T.set_grad_enabled()),
-        kind(lambda: T.no_grad(1, 2)),
-        kind(lambda: T.set_grad_enabled(1)),
-        (T.set_grad_enabled(True), T.is_grad_enabled())[1],
-    ],
     decorated=lambda T: [
         decorated(T, d)
         for d in (
@@ -51,22 +41,6 @@ programs(
         )
     ],
     results_inside=lambda T: inside(T),
-    writes_inside=lambda T: [
-        written(T, m, a)
-        for m in (T.no_grad, T.inference_mode)
-        for a in (
-            lambda x: x.add_(1),
-            lambda x: x.__setitem__(0, 5.0),
-            lambda x: x[0].mul_(2),
-            lambda x: x.copy_(T.zeros(2)),
-            lambda x: x.zero_(),
-            lambda x: x.view(2)[1:].fill_(7),
-            lambda x: x.requires_grad_(False),
-            lambda x: x.detach_(),
-            lambda x: x.t_(),
-            lambda x: x.masked_fill_(x > 1, 0.0),
-        )
-    ],
     inference_uses=lambda T: inference_uses(T),
     inference_writes=lambda T: inference_writes(T),
 )
@@ -90,11 +64,6 @@ def nested(T, a, b):
         seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled()])
     seen.append([T.is_grad_enabled(), T.is_inference_mode_enabled()])
     return seen
-
-
-def enter(m):
-    with m as x:
-        return [x is None, type(m).__name__]
 
 
 def decorated(T, d):
@@ -135,17 +104,6 @@ def inside(T):
                 x.contiguous(),
             ):
                 out.append([t.requires_grad, t.is_leaf, t.is_inference(), t._is_view(), t.grad_fn is None])
-    return out
-
-
-def written(T, m, act):
-    x = leaf(T, [1.0, 2.0])
-    h = x * 1
-    out = []
-    for t in (x, h, T.tensor([1.0, 2.0])):
-        with m():
-            e = raises(lambda: act(t))
-        out.append([e, t.detach(), flags(t), t._version])
     return out
 
 
@@ -222,25 +180,6 @@ def inference_writes(T):
 
 
 @program
-def views_across_inference(T):
-    h, a = leaf(T, [1.0, 2.0]) * 1, T.ones(2)
-    with T.inference_mode():
-        v, w = h[0:1], a[0:1]
-        inner = [v.is_inference(), v._is_view(), w.is_inference(), raises(lambda: w.add_(1))]
-    out = [
-        inner,
-        v.requires_grad,
-        raises(lambda: v.add_(1)),
-        raises(lambda: w.add_(1)),
-        a,
-        raises(lambda: v * 2),
-        raises(lambda: v.is_leaf),
-    ]
-    h.add_(1)
-    return [*out, raises(lambda: v.grad_fn), raises(lambda: v * 2)]
-
-
-@program
 def generators(T):
     @T.no_grad()
     def f():
@@ -278,21 +217,6 @@ def exceptions_restore(T):
 
 
 @program
-def classes_decorated(T):
-    class A:
-        @T.no_grad()
-        def f(self):
-            return T.is_grad_enabled()
-
-        @staticmethod
-        @T.no_grad()
-        def g():
-            return T.is_grad_enabled()
-
-    return [A().f(), A.g()]
-
-
-@program
 def threads_have_their_own(T):
     seen = []
 
@@ -306,62 +230,6 @@ def threads_have_their_own(T):
             t.start()
             t.join()
     return [seen, T.is_grad_enabled()]
-
-
-@program
-def blocks_reused(T):
-    m = T.no_grad()
-    seen = []
-    for _ in range(2):
-        with m:
-            seen.append(T.is_grad_enabled())
-        seen.append(T.is_grad_enabled())
-    with T.enable_grad(), T.no_grad(), T.enable_grad():
-        seen.append(T.is_grad_enabled())
-    return seen
-
-
-@program
-def set_grad_enabled_as_statement(T):
-    seen = []
-    g = T.set_grad_enabled(False)
-    seen.append(T.is_grad_enabled())
-    with T.set_grad_enabled(True):
-        seen.append(T.is_grad_enabled())
-    seen.append(T.is_grad_enabled())
-    T.set_grad_enabled(True)
-    return [
-        seen,
-        type(g).__name__,
-        repr(g).split(" ")[0] if False else 0,
-        T.autograd.set_grad_enabled is T.set_grad_enabled,
-        T.autograd.no_grad is T.no_grad,
-        T.autograd.inference_mode is T.inference_mode,
-    ]
-
-
-@program
-def graphs_across_blocks(T):
-    x = leaf(T, [2.0])
-    with T.no_grad():
-        c = x * 3
-        with T.enable_grad():
-            y = x * c
-    z = y * c
-    z.sum().backward()
-    return [flags(c), flags(y), graph(z.grad_fn), x.grad]
-
-
-@program
-def backward_in_blocks(T):
-    out = []
-    for m in (T.no_grad, T.enable_grad, T.inference_mode):
-        x = leaf(T, [2.0])
-        y = (x * x).sum()
-        with m():
-            out.append(raises(lambda: y.backward()))
-        out.append(x.grad)
-    return out
 
 
 @program
@@ -414,24 +282,6 @@ def anomaly_warns_on_entry(T):
             pass
 
     return warned(go)[0]
-
-
-@program
-def anomaly_in_functions(T):
-    class Bad(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * float("nan")
-
-    def go():
-        with T.autograd.detect_anomaly():
-            Bad.apply(leaf(T, [1.0])).sum().backward()
-
-    return quiet(lambda: raises(go))
 
 
 @program

@@ -4,19 +4,7 @@ import copy
 import io
 import pickle
 
-import numpy as np
-from kit import flags, kind, leaf, program, programs, quiet, raises, warned
-
-
-def steps(T, make, grads=(1.0, -0.5, 0.0, 2.0), start=1.0, maximize=None):
-    p = leaf(T, [start, -start], "float64")
-    opt = make([p])
-    out = []
-    for g in grads:
-        p.grad = None if g is None else T.tensor([g, g * 3], dtype=T.float64)
-        opt.step()
-        out.append(p.detach().clone())
-    return [out, {k: v for k, v in sorted(opt.state[p].items())} if p in opt.state else None]
+from kit import flags, kind, leaf, outcome, program, programs, quiet, raises, seen, warned
 
 
 def rates(T, make, n=7, lr=1.0):
@@ -35,87 +23,12 @@ def one(T):
     return leaf(T, [1.0])
 
 
+def pair(T):
+    return leaf(T, [1.0, -2.0], "float64")
+
+
 programs(
-    sgd_forms=lambda T: [
-        steps(T, lambda p: T.optim.SGD(p, **k))
-        for k in (
-            dict(lr=0.1),
-            dict(),
-            dict(lr=0.1, momentum=0.9),
-            dict(lr=0.1, momentum=0.9, dampening=0.3),
-            dict(lr=0.1, momentum=0.9, nesterov=True),
-            dict(lr=0.1, weight_decay=0.1),
-            dict(lr=0.1, momentum=0.5, weight_decay=0.1),
-            dict(lr=0.1, maximize=True),
-            dict(lr=0.1, momentum=0.9, maximize=True, weight_decay=0.1),
-            dict(lr=0.0),
-            dict(lr=0.1, foreach=False),
-        )
-    ],
-    adam_forms=lambda T: [
-        steps(T, lambda p: T.optim.Adam(p, **k))
-        for k in (
-            dict(),
-            dict(lr=0.1),
-            dict(lr=0.1, betas=(0.5, 0.9)),
-            dict(lr=0.1, eps=0.1),
-            dict(lr=0.1, weight_decay=0.1),
-            dict(lr=0.1, amsgrad=True),
-            dict(lr=0.1, maximize=True),
-            dict(lr=0.1, foreach=False),
-            dict(lr=0.1, betas=(0.0, 0.0)),
-        )
-    ],
-    adamw_forms=lambda T: [
-        steps(T, lambda p: T.optim.AdamW(p, **k))
-        for k in (
-            dict(),
-            dict(lr=0.1),
-            dict(lr=0.1, weight_decay=0.0),
-            dict(lr=0.1, weight_decay=0.5),
-            dict(lr=0.1, amsgrad=True),
-            dict(lr=0.1, maximize=True),
-        )
-    ],
-    steps_without_gradients=lambda T: [
-        steps(T, lambda p, k=k: k(p, lr=0.1), (1.0, None, None, 1.0))
-        for k in (T.optim.SGD, T.optim.Adam, T.optim.AdamW)
-    ],
-    bad_arguments=lambda T: [
-        raises(f)
-        for f in (
-            lambda: T.optim.SGD([one(T)], lr=-1),
-            lambda: T.optim.SGD([one(T)], lr=0.1, momentum=-1),
-            lambda: T.optim.SGD([one(T)], lr=0.1, weight_decay=-1),
-            lambda: T.optim.SGD([one(T)], lr=0.1, nesterov=True),
-            lambda: T.optim.SGD([one(T)], lr=0.1, momentum=0.9, dampening=0.5, nesterov=True),
-            lambda: T.optim.Adam([one(T)], lr=-1),
-            lambda: T.optim.Adam([one(T)], betas=(0.9, 1.5)),
-            lambda: T.optim.Adam([one(T)], betas=(-0.1, 0.9)),
-            lambda: T.optim.Adam([one(T)], eps=-1),
-            lambda: T.optim.AdamW([one(T)], weight_decay=-1),
-            lambda: T.optim.SGD([]),
-            lambda: T.optim.SGD(one(T)),
-            lambda: T.optim.SGD([one(T) * 1]),
-            lambda: T.optim.SGD([1.0]),
-            lambda: T.optim.SGD([{"params": []}]),
-            lambda: T.optim.SGD([{"lr": 1.0}]),
-            lambda: T.optim.SGD([{"params": {one(T)}}]),
-            lambda: T.optim.SGD({one(T)}),
-            lambda: T.optim.SGD([None]),
-            lambda: T.optim.SGD([T.ones(1)], lr=0.1),
-            lambda: T.optim.SGD(one(T).detach()),
-            lambda: T.optim.SGD([{"params": one(T)}], lr=0.1),
-        )
-    ],
-    bad_groups=lambda T: groups(T),
     closures=lambda T: closures(T),
-    printed_optimizers=lambda T: [
-        repr(T.optim.SGD([one(T)], lr=0.1)),
-        repr(T.optim.Adam([one(T)], lr=0.1)),
-        repr(T.optim.SGD([{"params": [one(T)]}, {"params": [one(T)], "lr": 0.5}], lr=0.1, momentum=0.9)),
-        repr(T.optim.AdamW([one(T)])),
-    ],
     state_dicts=lambda T: [
         state(T, k)
         for k in (
@@ -124,9 +37,6 @@ programs(
             lambda p: T.optim.Adam(p, lr=0.1),
             lambda p: T.optim.AdamW(p, lr=0.1),
         )
-    ],
-    defaults=lambda T: [
-        sorted((k, str(v)) for k, v in o([one(T)]).defaults.items()) for o in (T.optim.SGD, T.optim.Adam, T.optim.AdamW)
     ],
     step_schedules=lambda T: [
         rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2)),
@@ -138,16 +48,8 @@ programs(
         rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingLR(o, 5)),
         rates(T, lambda o: T.optim.lr_scheduler.CosineAnnealingLR(o, 3, eta_min=0.2), 9),
     ],
-    function_schedules=lambda T: [
-        rates(T, lambda o: T.optim.lr_scheduler.LambdaLR(o, lambda k: 0.5**k)),
-        rates(T, lambda o: T.optim.lr_scheduler.LambdaLR(o, [lambda k: k])),
-    ],
     ramp_schedules=lambda T: [
         rates(T, lambda o: T.optim.lr_scheduler.LinearLR(o, 0.5, total_iters=3)),
-    ],
-    combined_schedules=lambda T: [
-        two_schedules(T),
-        rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2, last_epoch=-1)),
     ],
     schedule_errors=lambda T: [
         raises(lambda: T.optim.lr_scheduler.StepLR(3, 2)),
@@ -155,23 +57,6 @@ programs(
         kind(lambda: T.optim.lr_scheduler.StepLR(T.optim.SGD([one(T)], lr=1.0))),
     ],
 )
-
-
-def groups(T):
-    a, b = one(T), one(T)
-    opt = T.optim.SGD([a], lr=0.1)
-    out = [
-        raises(lambda: opt.add_param_group({"params": [a]})),
-        raises(lambda: opt.add_param_group({"params": b})),
-        raises(lambda: opt.add_param_group([b])),
-        len(opt.param_groups),
-        sorted(opt.param_groups[1]),
-        raises(lambda: T.optim.SGD([{"params": [a]}, {"params": [a]}], lr=0.1)),
-        warned(lambda: len(T.optim.SGD([a, a], lr=0.1).param_groups[0]["params"])),
-        kind(lambda: T.optim.SGD([{"params": [a]}, a], lr=0.1)),
-        [g["lr"] for g in T.optim.SGD([{"params": [a], "lr": 3.0}, {"params": [b]}]).param_groups],
-    ]
-    return out
 
 
 def closures(T):
@@ -215,40 +100,6 @@ def state(T, make):
     ]
 
 
-def two_schedules(T):
-    p = one(T)
-    opt = T.optim.SGD([p], lr=1.0)
-    a, b = T.optim.lr_scheduler.ExponentialLR(opt, 0.5), T.optim.lr_scheduler.StepLR(opt, 2, 0.1)
-    out = []
-    for _ in range(4):
-        opt.step()
-        a.step()
-        b.step()
-        out.append(opt.param_groups[0]["lr"])
-    return out
-
-
-@program
-def schedule_details(T):
-    p = one(T)
-    opt = T.optim.SGD([p], lr=1.0)
-    s = T.optim.lr_scheduler.StepLR(opt, 2)
-    a = [
-        s.base_lrs,
-        s.last_epoch,
-        opt.param_groups[0]["initial_lr"],
-        sorted(k for k in s.state_dict() if not k.startswith("_")),
-        s.optimizer is opt,
-    ]
-    opt.param_groups[0]["lr"] = 5.0
-    opt.step()
-    s.step()
-    a += [opt.param_groups[0]["lr"]]
-    t = T.optim.lr_scheduler.StepLR(opt, 2)
-    t.load_state_dict(s.state_dict())
-    return [a, t.last_epoch, t.get_last_lr()]
-
-
 @program
 def plateau(T):
     opt = T.optim.SGD([one(T)], lr=1.0)
@@ -274,27 +125,6 @@ def scheduler_order_warning(T):
 
 
 @program
-def scheduler_with_groups(T):
-    opt = T.optim.SGD([{"params": [one(T)]}, {"params": [one(T)], "lr": 0.2}], lr=1.0)
-    s = T.optim.lr_scheduler.LambdaLR(opt, [lambda k: 0.5**k, lambda k: 1 + k])
-    opt.step()
-    s.step()
-    return [s.get_last_lr(), s.base_lrs]
-
-
-@program
-def zeroing(T):
-    p, q = leaf(T, [1.0]), leaf(T, [2.0])
-    opt = T.optim.SGD([p, q], lr=0.1)
-    (p * 2).sum().backward()
-    g = p.grad
-    opt.zero_grad(set_to_none=False)
-    a = [p.grad is g, g, q.grad]
-    opt.zero_grad()
-    return [a, p.grad]
-
-
-@program
 def zero_grad_of_history(T):
     p = leaf(T, [2.0])
     opt = T.optim.SGD([p], lr=0.1)
@@ -302,55 +132,6 @@ def zero_grad_of_history(T):
     g = p.grad
     opt.zero_grad(set_to_none=False)
     return [g, flags(g), p.grad is g]
-
-
-@program
-def step_facts(T):
-    out = []
-    for make in (
-        lambda p: T.optim.SGD(p, lr=0.1),
-        lambda p: T.optim.SGD(p, lr=0.1, momentum=0.9),
-        lambda p: T.optim.Adam(p, lr=0.1),
-        lambda p: T.optim.AdamW(p, lr=0.1),
-    ):
-        p = leaf(T, [1.0])
-        opt = make([p])
-        y = (p * p).sum()
-        y.backward(retain_graph=True)
-        g = p.grad
-        r = opt.step()
-        out.append(
-            [
-                r,
-                p.is_leaf,
-                p.requires_grad,
-                p.grad is g,
-                g,
-                raises(lambda: y.backward()),
-                T.is_grad_enabled(),
-                p._version > 0,
-                type(opt).__name__,
-            ]
-        )
-    return out
-
-
-@program
-def parameters_that_change(T):
-    p = leaf(T, [1.0])
-    opt = T.optim.SGD([p], lr=0.5)
-    p.data = T.tensor([10.0])
-    p.grad = T.ones(1)
-    opt.step()
-    a = p.detach().clone()
-    p.requires_grad_(False)
-    opt.step()
-    b = p.detach().clone()
-    opt.param_groups[0]["lr"] = 100.0
-    opt.step()
-    opt.param_groups[0]["params"].clear()
-    opt.step()
-    return [a, b, p]
 
 
 @program
@@ -364,45 +145,6 @@ def optimizer_hooks(T):
     a.remove()
     opt.step()
     return log
-
-
-@program
-def step_inside_hooks(T):
-    p = leaf(T, [1.0, 2.0])
-    opt = T.optim.SGD([p], lr=0.1)
-
-    def hook(q):
-        opt.step()
-        opt.zero_grad()
-
-    p.register_post_accumulate_grad_hook(hook)
-    for _ in range(2):
-        (p * p).sum().backward()
-    return [p, p.grad, p._version]
-
-
-@program
-def training_with_everything(T):
-    w, b = leaf(T, [[0.5], [-0.3]], "float64"), leaf(T, [0.1], "float64")
-    x = T.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]], dtype=T.float64)
-    t = T.tensor([[1.0], [0.0], [2.0]], dtype=T.float64)
-    out = []
-    for make in (
-        lambda p: T.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
-        lambda p: T.optim.Adam(p, lr=0.05, amsgrad=True),
-        lambda p: T.optim.AdamW(p, lr=0.05),
-    ):
-        opt = make([w, b])
-        s = T.optim.lr_scheduler.StepLR(opt, 3, 0.5)
-        for _ in range(7):
-            opt.zero_grad()
-            loss = ((x @ w + b).tanh() - t).pow(2).mean() + 0.01 * w.norm()
-            loss.backward()
-            T.nn.utils.clip_grad_norm_([w, b], 0.5)
-            opt.step()
-            s.step()
-            out.append(loss.item())
-    return [out, w, b]
 
 
 @program
@@ -442,15 +184,145 @@ def training_goes_on_from_a_file(T):
 
 
 @program
-def arrays_out_of_a_pickle_are_like_others(T):
-    """NumPy gives them a type that is equal and another object."""
-    array = pickle.loads(pickle.dumps(np.ones((2, 3), np.float32)))
-    shared, copied, t = T.from_numpy(array), T.tensor(array), pickle.loads(pickle.dumps(T.ones(2, 3)))
-    x = T.zeros(2, 3)
-    array[0, 0] = 5
+def plateau_with_a_cooldown(T):
+    """ReduceLROnPlateau waits, lowers, cools down, and stops at the least rate."""
+    optimizer = T.optim.SGD([pair(T)], lr=1.0)
+    scheduler = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1, cooldown=1, factor=0.5, min_lr=0.2)
+    rates = []
+    for value in (1.0, 0.9, 0.9, 0.95, 0.9, 0.9, 0.9, 0.1, 0.2, 0.2, 0.2, 0.2):
+        scheduler.step(value)
+        rates.append(optimizer.param_groups[0]["lr"])
+    return [rates, scheduler.get_last_lr(), scheduler.last_epoch, scheduler.best]
+
+
+@program
+def construction(T):
+    """What an optimizer refuses, and in which words."""
+    optim, p, q = T.optim, pair(T), pair(T)
     return [
-        [x.clone().lerp_(y, 0.5) for y in (shared, copied, t, T.as_tensor(array))],
-        [T.lerp(x, y, y) for y in (shared, copied, t)],
-        [T.lerp(y, x, 0.5) for y in (shared, copied, t)],
-        [T.cat([x, y]) @ y.t() for y in (shared, copied, t)],
+        outcome(make)
+        for make in (
+            lambda: optim.SGD([]),
+            lambda: optim.SGD(p),
+            lambda: optim.SGD([1]),
+            lambda: optim.SGD([p * 2]),
+            lambda: optim.SGD([p, p]),
+            lambda: optim.SGD([{"params": [p]}, {"params": [p]}]),
+            lambda: optim.SGD([{"params": {p}}]),
+            lambda: optim.SGD([{"x": 1}]),
+            lambda: optim.SGD([p], lr=-1.0),
+            lambda: optim.SGD([p], momentum=-0.5),
+            lambda: optim.SGD([p], weight_decay=-1),
+            lambda: optim.SGD([p], nesterov=True),
+            lambda: optim.Adam([p], betas=(1.0, 0.9)),
+            lambda: optim.Adam([p], eps=-1),
+            lambda: optim.SGD([p], foo=1),
+            lambda: optim.Optimizer([p], {}).step(),
+            lambda: optim.SGD([p]).add_param_group(3),
+            lambda: optim.SGD([p]).add_param_group({"params": q}),
+            lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),
+            lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
+        )
     ]
+
+
+@program
+def groups(T):
+    """Groups keep their own settings and extra keys; named parameters are remembered; both print."""
+    a, b = pair(T), pair(T)
+    optimizer = T.optim.SGD([{"params": [a], "name": "first"}, {"params": b, "lr": 0.01}], lr=0.1, momentum=0.9)
+    for p in (a, b):
+        p.grad = T.tensor([1.0, 1.0], dtype=T.float64)
+    optimizer.step()
+    named = T.optim.SGD([("weight", a)], lr=0.1)
+    unnamed = outcome(lambda: named.add_param_group({"params": [b]}))
+    named_later = outcome(lambda: optimizer.add_param_group({"params": [("weight", pair(T))]}))
+    shown = [repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
+    return [unnamed, named_later, seen([a, b]), *shown]
+
+
+@program
+def closure_and_hooks(T):
+    """A closure runs recorded; step hooks run around the step."""
+    p, log = pair(T), []
+    optimizer = T.optim.SGD([p], lr=0.1)
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: log.append(["pre", len(args), kwargs]))
+    handle = optimizer.register_step_post_hook(lambda opt, args, kwargs: log.append(["post", seen(p)]))
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with T.no_grad():
+        loss = optimizer.step(closure)
+    handle.remove()
+    optimizer.step()
+    return [loss.item(), seen(p), log]
+
+
+@program
+def state_round_trip(T):
+    """A state dict names parameters by number; loaded into another optimizer, training goes on exactly."""
+    p = pair(T)
+    optimizer = T.optim.Adam([p], lr=0.1)
+    p.grad = T.tensor([1.0, 2.0], dtype=T.float64)
+    optimizer.step()
+    saved = copy.deepcopy(optimizer.state_dict())
+    q = p.detach().clone().requires_grad_()
+    other = T.optim.Adam([q], lr=9.0)
+    other.load_state_dict(saved)
+    for tensor, opt in ((p, optimizer), (q, other)):
+        tensor.grad = T.tensor([-1.0, 0.5], dtype=T.float64)
+        opt.step()
+    return [seen(p), seen(q), seen(saved), other.param_groups[0]["lr"], str(other.state[q]["step"].dtype)]
+
+
+@program
+def own_optimizer(T):
+    """A subclass of Optimizer needs defaults and a step."""
+
+    class Sign(T.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @T.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad.sign(), alpha=-group["lr"])
+
+    p = pair(T)
+    optimizer = Sign([p], 0.5)
+    scheduler = T.optim.lr_scheduler.ExponentialLR(optimizer, 0.1)
+    for _ in range(2):
+        (p * p).sum().backward()
+        optimizer.step()
+        scheduler.step()
+    return [seen(p), repr(optimizer)]
+
+
+@program
+def training(T):
+    """Thirty epochs of a small classifier with Adam, a schedule, batches and clipping."""
+    xs = T.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.2]], dtype=T.float64)
+    ts = T.tensor([0, 1, 1, 0, 1])
+    net = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Tanh(), T.nn.LayerNorm(3), T.nn.Linear(3, 2)).double()
+    with T.no_grad():
+        for k, p in enumerate(net.parameters()):
+            p.copy_((T.arange(p.numel()).double().reshape(p.shape) + k).sin())
+    optimizer = T.optim.Adam(net.parameters(), lr=0.05)
+    schedule = T.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=30)
+    loader = T.utils.data.DataLoader(T.utils.data.TensorDataset(xs, ts), batch_size=2)
+    losses = []
+    for _ in range(30):
+        for x, t in loader:
+            optimizer.zero_grad()
+            loss = T.nn.functional.cross_entropy(net(x), t)
+            loss.backward()
+            T.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+    return [losses[::5], seen(net[3].bias)]

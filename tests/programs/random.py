@@ -88,28 +88,6 @@ def chances(T):
 
 
 @program
-def places_drawn_by_weight(T):
-    weights = T.arange(50.0)
-    return seeded(
-        T,
-        lambda: [
-            T.multinomial(weights, 20),
-            T.multinomial(weights, 20, True),
-            T.multinomial(weights.double(), 9, True),
-        ],
-        lambda: [T.multinomial(T.ones(3, 5), 1), T.multinomial(T.ones(3, 5), 1, True)],
-        lambda: T.multinomial(T.arange(12.0, dtype=T.float64).reshape(3, 4), 3),
-        lambda: [T.multinomial(T.arange(12.0).reshape(3, 4).t(), 2, again) for again in (False, True)],
-    )
-
-
-@program
-def seeds_of_all_sizes(T):
-    draws = [T.rand(2, generator=T.Generator().manual_seed(s)) for s in (0, 1, 2**31, 2**32, 2**32 + 1, 2**63 + 5, -1)]
-    return [*draws, T.rand(2, generator=T.Generator()), T.manual_seed(-3) and T.rand(2)]
-
-
-@program
 def values_that_layers_begin_with(T):
     n = T.nn
     layers = (
@@ -132,46 +110,6 @@ def rarer_starting_values(T):
 
 
 @program
-def masks_of_dropout(T):
-    F = T.nn.functional
-    return seeded(
-        T,
-        lambda: [F.dropout(T.ones(40), 0.3), F.dropout(T.ones(5, 6).t(), 0.3), F.dropout(T.ones(9, dtype=T.float64))],
-        lambda: F.scaled_dot_product_attention(*T.ones(3, 2, 4, 5), dropout_p=0.4),
-        lambda: T.nn.LSTM(2, 3, 2, dropout=0.5)(T.ones(4, 1, 2))[0].detach().clone(),
-    )
-
-
-@program
-def checkpoints_draw_the_same_again(T):
-    from importlib import import_module
-
-    checkpoint = import_module(T.__name__ + ".utils.checkpoint").checkpoint
-    x = T.ones(30, requires_grad=True)
-    drop = T.nn.Dropout(0.5)
-    return seeded(
-        T, lambda: T.randn(1), lambda: checkpoint(lambda v: drop(v).sum(), x, use_reentrant=False), lambda: T.randn(2)
-    )
-
-
-@program
-def loaders_shuffle_alike(T):
-    """Every pass draws a number for itself, also one in order."""
-    data = T.utils.data
-
-    def passes(**options):
-        loader = data.DataLoader(range(10), 3, **options)
-        return [[batch for batch in loader] for _ in range(2)]
-
-    source = T.Generator().manual_seed(2)
-    return [
-        seeded(T, lambda: passes(shuffle=True), lambda: passes(), lambda: next(iter(data.DataLoader(range(5), 2)))),
-        seeded(T, lambda: passes(shuffle=True, generator=source), lambda: T.rand(1, generator=source)),
-        seeded(T, lambda: [list(part.indices) for part in data.random_split(range(10), [0.3, 0.7])]),
-    ]
-
-
-@program
 def samplers_draw_alike(T):
     data = T.utils.data
     source = T.Generator().manual_seed(2)
@@ -181,19 +119,6 @@ def samplers_draw_alike(T):
         lambda: [list(data.RandomSampler(range(4), generator=source)), T.rand(1, generator=source)],
         lambda: [list(data.WeightedRandomSampler([1.0, 2, 3, 0], 9))],
         lambda: list(data.WeightedRandomSampler([1.0, 2, 3, 0], 3, False)),
-    )
-
-
-@program
-def what_draws_nothing(T):
-    """Dropout of everything, of nothing and in evaluation, checks of gradients, and pretrained embeddings."""
-    F = T.nn.functional
-    x = T.ones(3, dtype=T.float64, requires_grad=True)
-    return seeded(
-        T,
-        lambda: [F.dropout(T.ones(4), 1.0), F.dropout(T.ones(4), 1.0, inplace=True)],
-        lambda: [F.dropout(T.ones(4), 0.0), F.dropout(T.ones(4), 0.5, False)],
-        lambda: [T.nn.Embedding.from_pretrained(T.ones(2, 2)).weight, T.autograd.gradcheck(lambda t: t**2, x)],
     )
 
 

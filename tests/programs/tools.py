@@ -1,9 +1,8 @@
 """Tools of autograd that are used seldom: hooks on several tensors, edges, slots, anomaly mode."""
 
-import threading
 import warnings
 
-from kit import anomaly, flags, graph, leaf, program, quiet, raises
+from kit import anomaly, flags, leaf, program, quiet, raises
 
 
 @program
@@ -79,46 +78,6 @@ def multi_grad_hook_details(T):
                 [flags(entry[1]) if isinstance(entry[1], T.Tensor) else [flags(g) for g in entry[1]] for entry in log],
             ]
         )
-    return out
-
-
-@program
-def save_on_cpu_and_others(T):
-    G = T.autograd.graph
-    x = leaf(T, [2.0, 3.0])
-    log = []
-    with G.save_on_cpu():
-        y = (x * x).exp()
-        with G.saved_tensors_hooks(lambda t: (log.append("in"), t.detach())[1], lambda t: t):
-            z = x.sin()
-        w = x.cos()
-    s = w.grad_fn._saved_self
-    (y + z + w).sum().backward()
-    out = [x.grad, log, s is x, s, s.requires_grad]
-
-    def nested():
-        with G.disable_saved_tensors_hooks("no hooks"):
-            with G.save_on_cpu():
-                pass
-
-    def inverse():
-        with G.saved_tensors_hooks(lambda t: t, lambda t: t):
-            with G.disable_saved_tensors_hooks("no hooks here"):
-                pass
-
-    out += [raises(nested), raises(inverse)]
-    with G.disable_saved_tensors_hooks("no"):
-        y = (x * x).sum()
-    x.grad = None
-    y.backward()
-    out.append(x.grad)
-
-    @G.disable_saved_tensors_hooks("deco")
-    def f():
-        with G.saved_tensors_hooks(lambda t: t, lambda t: t):
-            return 1
-
-    out.append(raises(f))
     return out
 
 
@@ -237,26 +196,6 @@ def anomaly_forms(T):
 
 
 @program
-def anomaly_in_custom_function(T):
-    class Bad(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * float("nan")
-
-    x = leaf(T, [1.0])
-
-    def go():
-        with T.autograd.detect_anomaly():
-            Bad.apply(x).sum().backward()
-
-    return quiet(lambda: raises(go))
-
-
-@program
 def raw_saved_details(T):
     x = leaf(T, [2.0])
     y = x**3
@@ -303,47 +242,6 @@ def raw_saved_details(T):
 
 
 @program
-def node_hooks_matrix(T):
-    out = []
-    for ret in (None, "same", "double", "none_tuple", "short", "long", "tensor", "list"):
-        x, w = leaf(T, [2.0]), leaf(T, [3.0])
-        y = x * w
-
-        def hook(gi, go):
-            return {
-                "same": gi,
-                "double": tuple(g * 2 for g in gi),
-                "none_tuple": (None, None),
-                "short": gi[:1],
-                "long": gi + gi,
-                "tensor": gi[0],
-                "list": list(gi),
-            }.get(ret)
-
-        y.grad_fn.register_hook(hook)
-        e = raises(lambda: y.sum().backward())
-        out.append([ret, e, x.grad, w.grad])
-        x, w = leaf(T, [2.0]), leaf(T, [3.0])
-        y = x * w
-
-        def pre(go):
-            return {
-                "same": go,
-                "double": (go[0] * 2,),
-                "none_tuple": (None,),
-                "short": (),
-                "long": go + go,
-                "tensor": go[0],
-                "list": list(go),
-            }.get(ret)
-
-        y.grad_fn.register_prehook(pre)
-        e = raises(lambda: y.sum().backward())
-        out.append([ret, e, x.grad, w.grad])
-    return out
-
-
-@program
 def accumulator_facts(T):
     x = leaf(T, [1.0, 2.0])
     a = x.expand_as(x).grad_fn.next_functions[0][0]
@@ -364,60 +262,4 @@ def accumulator_facts(T):
     z.data = T.tensor([5.0, 6.0])
     out.append(raises(lambda: t.sum().backward()))
     out.append(z.grad)
-    return out
-
-
-@program
-def edges_of_in_place_histories(T):
-    x = leaf(T, [1.0, 2.0])
-    h = x * 2
-    e = T.autograd.graph.get_gradient_edge(h)
-    h.mul_(3)
-    v = h[:1]
-    v.add_(1)
-    y = (h * h).sum()
-    return [
-        T.autograd.grad(y, [e, h, x], retain_graph=True),
-        graph(h.grad_fn),
-        graph(v.grad_fn),
-        T.autograd.grad(v.sum(), [e, x], retain_graph=True),
-        T.autograd.grad(y, T.autograd.graph.get_gradient_edge(v), allow_unused=True),
-    ]
-
-
-@program
-def hooks_and_threads(T):
-    x = leaf(T, [1.0, 2.0])
-    log = []
-    h = x * 2
-    h.register_hook(lambda g: log.append(threading.current_thread() is threading.main_thread()))
-    y = (h * h).sum()
-    y.backward(retain_graph=True)
-    t = threading.Thread(target=lambda: y.backward())
-    t.start()
-    t.join()
-    with T.autograd.graph.saved_tensors_hooks(lambda t: log.append("packed") or t, lambda t: t):
-        t = threading.Thread(target=lambda: log.append(flags((x * x).sum())))
-        t.start()
-        t.join()
-        x.exp()
-    return [log, x.grad]
-
-
-@program
-def names_in_errors_of_functions(T):
-    out = []
-    for name, bad in (
-        ("Short", lambda g: ()),
-        ("Odd", lambda g: T.ones(7)),
-        ("Word", lambda g: "a"),
-        ("Many", lambda g: (g, g)),
-        ("Raise", lambda g: 1 / 0),
-    ):
-        F = type(
-            name,
-            (T.autograd.Function,),
-            {"forward": staticmethod(lambda ctx, x: x * 1), "backward": staticmethod(lambda ctx, g, bad=bad: bad(g))},
-        )
-        out.append(raises(lambda: F.apply(leaf(T, [1.0, 2.0])).sum().backward()))
     return out

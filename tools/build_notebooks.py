@@ -209,7 +209,8 @@ def add_png(nb):
         for output in cell.get("outputs", []):
             drawing = DRAWING.search(output.get("data", {}).get("text/html", ""))
             if drawing:
-                output.data["image/png"] = b64encode(as_png(b64decode(drawing[1]).decode("utf-8"))).decode("ascii") + "\n"
+                png = as_png(b64decode(drawing[1]).decode("utf-8"))
+                output.data["image/png"] = b64encode(png).decode("ascii") + "\n"
     return nb
 
 

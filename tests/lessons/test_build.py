@@ -117,4 +117,4 @@ def test_a_drawing_has_its_png(folder):
 
     assert abs(picture.width - float(width[1]) * 96 / 72) <= 1
     assert picture.getpixel((0, 0)) == (255, 255, 255)
-    assert len(set(picture.getdata())) > 5
+    assert len(picture.getcolors()) > 5

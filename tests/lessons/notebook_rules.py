@@ -128,7 +128,8 @@ FORBIDDEN = {
         r"|\b\d+\.\d+ ?(?:s|sec|seconds|ms|µs|us|ns)\b|\b\d+ ?(?:ms|µs|ns)\b"
     ),
 }
-# nbval compares none of these, so a lesson may not rest on them; a bare SVG is not shown when untrusted.
+# nbval compares none of these, so a lesson may not rest on them; a bare SVG is not shown when untrusted. A PNG may
+# stand beside the HTML of a drawing, where the build has put it.
 UNCOMPARED = ("image/png", "image/jpeg", "image/svg+xml", "application/vnd.jupyter.widget-view+json")
 TAG = re.compile(r"engine|C\d\d\.\d+|P\d+")
 MARKER = re.compile(r"#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)")
@@ -182,8 +183,12 @@ def cell_hygiene(cell) -> list[str]:
         for name, pattern in FORBIDDEN.items():
             if found := pattern.search(text):
                 problems.append(f"{name} in its {kind} output: {found[0]!r}")
-        if kind in UNCOMPARED:
+        if kind in UNCOMPARED and not (kind == "image/png" and has_picture(cell)):
             problems.append(f"an output of kind {kind}, which nobody compares or some readers do not see")
+    for output in cell.outputs:
+        data = output.get("data", {})
+        if PICTURE.search(data.get("text/html", "")) and "image/png" not in data:
+            problems.append("a picture without its PNG, for viewers that show no HTML: make notebooks")
     return problems
 
 

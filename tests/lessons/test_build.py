@@ -1,5 +1,8 @@
 """tools/build_notebooks.py: a rebuild changes nothing, a failure destroys nothing."""
 
+import base64
+import io
+import re
 import sys
 
 import build_notebooks
@@ -85,3 +88,33 @@ def test_nothing_to_build(tmp_path, capsys):
     """An empty folder is an error: a check of nothing must not look like a success."""
     assert command(tmp_path, "--check") == 1
     assert "no lesson source" in capsys.readouterr().err
+
+
+DRAWN = """
+# %% [markdown]
+# # 99
+
+# %%
+import course_lib as torch
+from course_lib.teach import draw
+
+draw((torch.ones(2, requires_grad=True) * 2).sum())
+"""
+
+
+def test_a_drawing_has_its_png(folder):
+    """Beside the HTML of a drawing stands the same picture as PNG: as wide, white around, and not empty."""
+    pytest.importorskip("resvg_py", reason="only with `course.py setup --docs`: no resvg-py here")
+    from PIL import Image
+
+    source = folder / "src" / "99_sample.py"
+    source.write_text(source.read_text(encoding="utf-8") + DRAWN, encoding="utf-8")
+    assert command(folder, "99") == 0
+    data = nbformat.read(folder / "99_sample.ipynb", as_version=4).cells[-1].outputs[0].data
+    picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB")
+    svg = base64.b64decode(build_notebooks.DRAWING.search(data["text/html"])[1]).decode()
+    width = re.search(r'width="([\d.]+)pt"', svg)
+
+    assert abs(picture.width - float(width[1]) * 96 / 72) <= 1
+    assert picture.getpixel((0, 0)) == (255, 255, 255)
+    assert len(picture.getcolors()) > 5

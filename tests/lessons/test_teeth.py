@@ -117,7 +117,7 @@ def healthy():
     for name, text in said.items():
         out(nb, name).append(v4.new_output("stream", name="stdout", text=text))
     html = f'<img alt="x" src="data:image/svg+xml;base64,{SVG}">'
-    data = {"text/plain": "x  value 1", "text/html": html}
+    data = {"text/plain": "x  value 1", "text/html": html, "image/png": "iVBOR"}
     out(nb, "see").append(v4.new_output("execute_result", data=data, execution_count=4))
     return nb
 
@@ -204,7 +204,8 @@ BREAKS = {
         (says("run", "took 1.25 s"), "a time"),
         (says("run", "12:30:01"), "a time"),
         (hidden_picture("<text>0x7f3a12bc</text>"), "a memory address in its picture"),
-        (shows("see", "image/png", "iVBOR"), "image/png"),
+        (shows("run", "image/png", "iVBOR"), "image/png"),
+        (hidden_picture("<text>y</text>"), "a picture without its PNG"),
         (shows("see", "image/svg+xml", "<svg/>"), "image/svg+xml"),
         (tagged("run", "nbval-skip"), "nbval-skip"),
         (tagged("run", "nbval-ignore-output"), "nbval-ignore-output"),

@@ -280,6 +280,8 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if slot.history is None and not slot.is_output and slot.tensor.node is not None:
             raise RuntimeError("grad_accumulator() should be only called on leaf Variables")  # it was one when saved
+        if slot.tensor.version is not None:
+            slot.version = slot.tensor.version.value  # packed as it is by now, as in PyTorch: hooks answer for it
         packed = PackedVariable(slot.unpack(self._node), lambda x: pack(x.detach()), unpack, slot.is_output)
         if self._index is None:
             setattr(self._node, self._name, packed)

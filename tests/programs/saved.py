@@ -169,3 +169,17 @@ def save_for_backward_of_everything(T):
 
         out.append(raises(lambda: fn(T, forward, backward).apply(leaf(T, [1.0])).sum().backward()))
     return out
+
+
+@program
+def hooks_on_a_slot_that_was_written(T):
+    """They pack what is there by now, and no version is asked for any more."""
+    found = []
+    for f, slot in ((lambda h: h.sin(), "self"), (lambda h: h * h, "self"), (lambda h: h.exp(), "result")):
+        x = leaf(T, [1.0, 2.0])
+        h = x * 1
+        y = f(h)
+        (h if slot == "self" else y).detach().mul_(2)
+        getattr(y.grad_fn, "_raw_saved_" + slot).register_hooks(lambda t: t.clone(), lambda t: t)
+        found.append([raises(lambda: y.sum().backward()), x.grad])
+    return found

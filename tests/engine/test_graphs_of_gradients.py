@@ -278,7 +278,7 @@ def compare(call, wanted, recorded, derivatives, torch):
 
 @pytest.mark.parametrize("call", calls_of(VALUES_ONLY) + calls_of(MADE_OF_OTHERS))
 def test_derivatives_of_calls_with_graphs_of_their_own(call, real_torch):
-    """The values of a call, of its gradients and of their gradients are PyTorch's; of most calls the first graph, too."""
+    """The values of a call and of its first two derivatives are PyTorch's; of most calls the first graph, too."""
     used = [n for n in VALUES if re.search(rf"(?<![\w.]){n}\b(?!\s*=[^=])", call)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

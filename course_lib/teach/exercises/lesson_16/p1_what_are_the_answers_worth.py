@@ -63,6 +63,7 @@ EXERCISE = Predict(
     alternatives=('answer = ("Silent", "Raises", "Silent", "Cured")',
                   'answer = ["silent ", "raises", "silent", "cured"]'),
     read=four_words, truth=truth, wanted=FOUR,
+    prepare=lambda torch: torch.optim.SGD([torch.ones(1)], lr=0.1),
     shown="for each answer you know whose memory is written to, and who holds it.",
     otherwise="Ask of each answer: whose memory is written to? Does the optimizer hold that tensor?",
     mistakes=(

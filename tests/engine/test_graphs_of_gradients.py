@@ -36,6 +36,8 @@ DATA = {
 # Calls whose own graph is PyTorch's, while its gradients are made of other nodes and have PyTorch's values.
 ONE = """
     F.logsigmoid(x) | F.gelu(x) | F.gelu(x, approximate="tanh") | F.silu(x) | F.softplus(x) | F.elu(x)
+    F.smooth_l1_loss(x, z) | F.smooth_l1_loss(x, z, reduction="sum") | F.smooth_l1_loss(x, z, reduction="none")
+    F.huber_loss(x, z) | F.huber_loss(x, z, reduction="sum") | F.huber_loss(x, z, reduction="none")
     F.binary_cross_entropy(pr, o) | F.binary_cross_entropy(pr, o, reduction="sum")
     F.binary_cross_entropy(pr, o, reduction="none") | F.binary_cross_entropy_with_logits(x, pr)
     F.binary_cross_entropy_with_logits(x, pr, d, pos_weight=d[0]) | F.conv2d(img, ker, kb, 2, 1)

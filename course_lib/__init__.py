@@ -2,8 +2,7 @@
 
 Write `import course_lib as torch`; with `import torch` instead, the same lines give the same answers.
 
-README.md in this folder is the map, and tells what to read in an evening. All of it, in order: version, grad_mode,
-tensor · graph, saved · derivatives, ops · engine, hooks · views · function, methods; the short rest when it is met.
+README.md in this folder is the map, and tells what to read in an evening, and in which order.
 """
 
 import math as _math

@@ -17,7 +17,7 @@ OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, n
 
 OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
 
-NUMBERS = (  # parameters that are numbers, where no function of functions.py has looked at them before
+NUMBERS = (  # parameters that are numbers, where no function of surface/ has looked at them before
     "alpha", "beta", "delta", "eps", "lambd", "max_val", "min_val", "negative_slope", "threshold", "scale", "value",
     "weight", "momentum", "correction", "other",
 )  # fmt: skip

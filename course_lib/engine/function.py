@@ -12,8 +12,8 @@ Note [What apply does]
        an input returned as it is           a view of it, so that the caller's tensor keeps its own history
        not differentiable, or recording off no history; an input is handed out as a new tensor
   4. It packs what save_for_backward was given. Only now: whether a tensor is an output, which must be kept without
-     its history, is known when forward has returned. This is why a tensor put on ctx by hand is not checked, not
-     released, and makes a circle if it is an output.
+     its history, is known when forward has returned. A tensor put on ctx by hand does not come here, so it is
+     not checked, not released, and makes a circle if it is an output.
 
 Note [What backward is given and owes]
 Gradients come as tensors, zeros for outputs that got none (None with set_materialize_grads(False)). It owes one value

@@ -37,11 +37,11 @@ state = grad_mode.state
 UNIFORM = ("fill", "zero", "masked_fill", "masked_fill_tensor")  # elements may share a place
 NAMED_IN_FULL = ("CopyBackwards", "NotImplemented")  # PyTorch writes these by hand, and their names show it
 
-ROWS = {}  # name -> Row: the whole table, filled by derivatives.py
+ROWS = {}  # name -> Row: the whole table, filled by the files called derivatives.py
 
 # Note [Operations are written when first used]
 # An operation's source is made from its row the first time somebody asks for it, and registered with linecache:
-# `torch.mul??`, tracebacks and debuggers show it. Writing all of them at import would cost as much again as
+# `torch.exp??`, tracebacks and debuggers show it. Writing all of them at import would cost as much again as
 # importing NumPy.
 
 
@@ -94,6 +94,9 @@ class Row:
         tensors    the parameters that are tensors, and `operands`, those that may be numbers and are promoted
         wants      for each input, the names that its formula takes from the node
         saved      {name: the inputs whose formula needs it}, in the order in which backward unpacks: results last
+
+        So for mul, whose schema is mul(self, other): both are tensors and operands, wants is {"self": ["other"],
+        "other": ["self"]}, and saved is {"other": ["self"], "self": ["other"]}: each factor is kept for the other.
         """
         marked = self.schema.split(", ")
         self.parameters = [re.sub(r": (Tensor|dim|new dim)\b", "", p) for p in marked]

@@ -17,8 +17,8 @@ from course_lib.engine.version import VersionCounter
 class Tensor:
     """An array that remembers how it was computed.
 
-    This file holds what a tensor *is*. surface/methods.py attaches operators and methods such as `sum`; methods.py
-    what autograd adds, such as `grad_fn` and `requires_grad`.
+    This file holds what a tensor *is*. surface/methods.py attaches operators and methods such as `sum`;
+    surface/autograd_methods.py what autograd adds, such as `grad_fn` and `requires_grad`.
     """
 
     __slots__ = (
@@ -85,7 +85,10 @@ class Tensor:
 
 
 def no_edge():
-    """The `leaf_edge` of every tensor but plain leaves that were used."""
+    """The `leaf_edge` of every tensor but plain leaves that were used. Like a dead weak reference it gives None.
+
+    So `x.meta.leaf_edge() or gradient_edge(x)`, in generated operations, has to ask no question.
+    """
 
 
 class AutogradMeta:

@@ -21,6 +21,6 @@ class VersionCounter:
 
 # Note [Counters are made late]
 # Most tensors are never written to and never share their memory. Such a tensor has `version = None`, which
-# means "0, and no other tensor shares it". The counter is made by `counter_of` (tensor.py) the first time a
+# means "0, and no other tensor shares this counter". The counter is made by `counter_of` (tensor.py) the first time a
 # second tensor looks at the memory or somebody writes to it. Making it at birth costs 3 % on a chain of
 # one-element operations, and 48 bytes a tensor.

@@ -69,6 +69,7 @@ def make_view(source, array, origin=None):
             base, before = source.meta.view.base, source.meta.view.origin
     if state.recording <= 0:
         origin = "inference" if state.inference else "no_grad"
+    # A view of a view keeps the stricter origin: inference mode first, then how this one was made, then the older.
     view.meta.view = ViewOf(base, before if before == "inference" else origin or before, view.version.value)
     return view
 
@@ -97,12 +98,10 @@ def grad_fn(tensor):
         return None
     if view.version != tensor.version.value:
         refuse_stale_view(tensor, view, by_this_view=False)
-        old = tensor.node
         node = init_node(AsStridedBackward0(), (gradient_edge(view.base),))
         node.remember_geometry(tensor, view.base)
         set_history(tensor, node)
         view.version = tensor.version.value
-        del old
     return tensor.node
 
 
@@ -295,7 +294,8 @@ add_slot_properties(AsStridedBackward0)
 class CopySlices(Node):
     """The history of a base, part of which was overwritten through a view by the operation `fn`.
 
-    The gradient of the part goes through `fn` and takes the part's place; the rest passes unchanged.
+    The gradient of the part goes through `fn` and takes the part's place; the rest passes unchanged. The first edge of
+    `fn` led to the part's old value, so here the first edge leads to the base's old history, which holds that part.
     """
 
     __slots__ = ("fn", "geometry")

@@ -159,7 +159,7 @@ row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-0
     bias="sum_to(grad, normalized_shape)")
 
 
-# --- the forms that take tensors, where a function of arrays cannot simply be read again: Note in kernels.py -
+# --- the forms that take tensors, where a function of arrays cannot simply be read again: engine/build.py, twin_of
 
 
 def _channel_statistics(x, running_mean, running_var, center, inverse, training, eps):

@@ -1,4 +1,6 @@
-"""What autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks. (autograd/ adds `backward`.)
+"""What autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks.
+
+`backward` is added in engine/backward.py.
 
 PyTorch: torch/_tensor.py, torch/csrc/autograd/python_variable.cpp.
 

@@ -587,7 +587,7 @@ L.check("10.6", cures)
 #
 # ## What does a loop need to know of its data?
 #
-# The course brings a small data set with it: 1,797 handwritten digits, by thirteen people. E. Alpaydin and C. Kaynak of Boğaziçi University collected them from forms that 43 people had filled in, and gave them to the UCI Machine Learning Repository under the licence CC BY 4.0. (The whole citation stands in `course_lib/teach/data/digits.txt`.) Each image has 8 × 8 pixels, from 0 for white to 1 for black. Each has a *label*, the digit that it is meant to be.
+# The course brings a small data set with it: 1,797 handwritten digits. E. Alpaydin and C. Kaynak of Boğaziçi University let 43 people fill in forms; these are the images of thirteen of them. They gave them to the UCI Machine Learning Repository under the licence CC BY 4.0. (The whole citation stands in `course_lib/teach/data/digits.txt`.) Each image has 8 × 8 pixels, from 0 for white to 1 for black. Each has a *label*, the digit that it is meant to be.
 
 # %%
 images, labels = digits(torch)  # tensors of the library that you imported above
@@ -737,7 +737,7 @@ chart({"loss from the second epoch on": lines}, across="epoch", up="loss")
 #
 # - 97 of 100 images that it has never seen are read, after a second or two of training.
 # - In the first epoch the loss on the unseen images is the *lower* one. The other number is a mean over all of the epoch, and at its beginning the network knew nothing.
-# - Then the lines have crossed, and the network does better on what it knows. That is no reason to stop: the unseen line goes up and down, but it falls as well, from 0.144 in the second epoch to 0.081 in the ninth.
+# - Then the lines have crossed, and the network does better on what it knows. That is no reason to stop: the unseen line goes up and down, but on the whole it falls. It is 0.144 in the second epoch, and 0.081 in the ninth, where it is lowest.
 # - *Early stopping* looks at the unseen line alone. It keeps the state with which that was lowest, here the one of the ninth epoch, and stops when it has not become lower for some epochs. (Whoever lets the unseen images decide this has used them, and needs a third part for the final score.)
 
 # %%
@@ -755,7 +755,7 @@ print(len(mistakes), "of", len(answers), "are wrong")
 pixels([entry for image, digit, answer in mistakes for entry in (f"{digit}, not {answer}", image)])
 
 # %% [markdown]
-# **Notice:** eight of the thirteen show a three or an eight. So these are the digits of which the network should see more examples. Some of the images you can read yourself, such as the fourth and the eleventh. With others you may doubt the label. If there were many of those, the labels would be the next thing to look at.
+# **Notice:** eight of the thirteen show a three or an eight. With thirteen images that may be chance, but it is where one would look next. Some of the images you can read yourself, such as the fourth and the eleventh. With others you may doubt the label. If there were many of those, the labels would be the next thing to look at.
 #
 # One more word about the 97 %. The unseen images were chosen at random, so people who wrote them also wrote images that the network knows. Let us keep back the *last* 397 of the file instead:
 

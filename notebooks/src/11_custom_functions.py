@@ -94,7 +94,7 @@ print("distance", distance.item(), "gradient", a.grad)
 #
 # ## What is the smallest Function?
 #
-# In all three situations you want to say two things: *this is what my operation computes*, and *that is what shall be sent back*. (After the first sitting you will have said it in all three.) A Function is a class with one static method for each of them.
+# In all three situations you want to say two things: *this is what my operation computes*, and *that is what shall be sent back*. A Function is a class with one static method for each of them.
 #
 # - `forward(ctx, x)` computes the result. It runs at once.
 # - `backward(ctx, grad)` runs later, during the backward pass. It is handed the **upstream gradient**: how much the loss changes when the *result* of this operation changes a little (lesson 03). It returns how much the loss changes when the *input* changes a little.
@@ -418,7 +418,7 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
 # **Notice:**
 #
 # - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Node 2 has no arrow for `w`, which came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
-# - Below, in gy of `Again`, node 5 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
+# - Below, in gy of `Again`, node 4 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
 # - In both of them `x` came out of its slot *with* its history, because it is an input.
 #
 # So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed. In `Again` the product is computed in `backward`, which is recorded when somebody wants second derivatives.
@@ -1006,12 +1006,12 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # | line | verdict | why |
 # | --- | --- | --- |
-# | 1 | works | `max()` of a tensor is a tensor, so `K` is one, too. Backward does not need it: `pool_size` has K entries. |
+# | 1 | a waste | `max()` of a tensor is a tensor, so `K` may go into a slot. But backward does not need it: `pool_size` has K entries. |
 # | 2 | right | A product with a table of zeros and ones adds up the pixels of each region. |
 # | 3 | right | It writes in place, but into a fresh result. `img /= 2` would be an edit of the caller's tensor. |
 # | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. |
-# | 5 | here it hurts | It reads all four slots at once, and all are checked. So the harmless `relu_` behind the call raises, because of a tensor that backward does not need. The mistake is in line 4. |
-# | 6 | works | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would do. |
+# | 5 | right | It reads all four slots at once, and all are checked. Because of line 4 the harmless `relu_` behind the call raises here. |
+# | 6 | a waste | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would do. |
 #
 # </details>
 #
@@ -1091,7 +1091,7 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 # | line | verdict | why |
 # | --- | --- | --- |
 # | 1 | works, by luck | Nothing is recorded inside of forward, so the call is harmless. But it calls `save_for_backward` on *your* ctx. |
-# | 2 | works, by luck | It replaces what line 1 has saved. With the two lines exchanged your own slots would be gone. |
+# | 2 | wrong, together with line 4 | It throws away what line 1 has saved, and line 4 reads it. |
 # | 3 | a waste | The stride is a number. As a tensor it has to be turned back into a number in backward. Keep it as it is. |
 # | 4 | wrong | It reads slots that are not its own. It is right only if both Functions save the same things in the same order. |
 #

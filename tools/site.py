@@ -29,6 +29,8 @@ MENDED = (  # what a screen reader misses in the theme's pages; pictures far dow
     ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="All pages">'),
     ("<img alt=", '<img loading="lazy" decoding="async" alt='),
 )
+DOCUMENTS = ("questions", "puzzles")  # pages of docs/ that are shown as they are
+GUIDES = ("classroom", "in_the_browser")  # and those whose links into the repository lead nowhere here
 ASKED_FIRST = (7, 8, 6, 2, 5, 3)  # lessons whose messages people meet most often
 
 
@@ -212,7 +214,7 @@ def gather(folder, lite):
         shutil.copy(PAGES / name, folder / "_static")
     shutil.copy(ROOT / "docs" / "picture.svg", folder)
     files = [file for *_, file in lessons()] + ["90_gallery"]
-    known = {f"{file}.ipynb" for file in files} | {"questions.md", "puzzles.md", "errors.md", "at_work.md"}
+    known = {f"{file}.ipynb" for file in files} | {f"{name}.md" for name in (*DOCUMENTS, *GUIDES, "errors", "at_work")}
     for file in files:
         notebook = json.loads((ROOT / "notebooks" / f"{file}.ipynb").read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
@@ -220,8 +222,11 @@ def gather(folder, lite):
                 text = "".join(cell["source"]).replace("[all lessons](home.ipynb)", "[all lessons](../index.md)")
                 cell["source"] = without_links_out(text, known | {"index.md"})
         (folder / "notebooks" / f"{file}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    for name in ("questions", "puzzles"):
+    for name in DOCUMENTS:
         shutil.copy(ROOT / "docs" / f"{name}.md", folder / "docs")
+    for name in GUIDES:
+        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        (folder / "docs" / f"{name}.md").write_text(without_links_out(text, known), encoding="utf-8")
     (folder / "index.md").write_text(front_page(lite), encoding="utf-8")
     (folder / "errors.md").write_text(error_index(), encoding="utf-8")
     (folder / "at_work.md").write_text(without_links_out(at_work(), known), encoding="utf-8")

@@ -74,7 +74,8 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake("no window", "This hands everything on, as RoundThrough did. There should be 0 for inputs that are "
-                "far from switching. (The result is always between -1 and 1, so look at the input.)", FORWARD.format("") + "        return grad\n"),
+                "far from switching. (The result is always between -1 and 1, so look at the input.)",
+                FORWARD.format("") + "        return grad\n"),
         Mistake("no upstream gradient", "The window is right. But you send 1 inside it, whatever arrives. What should "
                 "go on is the upstream gradient.", SAVED + "        return (x.abs() < 1).to(grad.dtype)\n"),
         Mistake("the step itself", "This multiplies by what forward computes, on or off. Backward should look at how "

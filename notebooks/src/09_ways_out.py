@@ -300,10 +300,10 @@ L.check("09.2", verdicts)
 # %%
 kinds = ("training", "validation")
 lines = {kind: dict(enumerate(bytes_held(train=kind == "training"), 1)) for kind in kinds}
-chart({"the two loops": lines}, across="batch", up="bytes held")
+chart({"the two loops": lines}, across="batch", up="bytes held", numbers=True)
 
 # %% [markdown]
-# The only difference is the backward pass. `total = total + loss` makes a new tensor with a node, and this node leads to the node of `loss` and to everything behind it. As long as `total` lives, all of these graphs live. In training, each backward pass releases what its graph had saved, and only the nodes pile up. In validation nothing is ever released: each batch leaves its 4000 bytes behind.
+# The two loops differ only in the backward pass. `total = total + loss` makes a new tensor with a node, and this node leads to the node of `loss` and to everything behind it. As long as `total` lives, all of these graphs live. In training, each backward pass releases what its graph had saved, and only the nodes pile up. In validation nothing is ever released: each batch leaves its 4000 bytes behind.
 
 # %% tags=["C09.8", "P16"]
 w, total = torch.ones(1000, requires_grad=True), 0.0

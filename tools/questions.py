@@ -73,7 +73,7 @@ QUESTIONS = {
         ("when to call scheduler.step()", ("C10.8",), "10.6"),
         ("hidden state of an RNN between batches: detach or retain_graph", ("C09.7",), "09.3"),
         ("GAN: detach the generator's output", ("C09.9",), "09.4"),
-        ("nn.LSTM inputs, outputs and states: which shapes", ("C09.11", "C09.13"), "09.6"),
+        ("nn.LSTMCell inputs, outputs and states: which shapes", ("C09.11",), "09.6"),
         ("truncated backpropagation through time in PyTorch: detach both LSTM states", ("C09.12",), "09.6"),
         ("what does a DataLoader do: dataset, sampler, collate_fn", ("C10.14", "C10.15"), "10.7"),
         ("softmax before CrossEntropyLoss", ("C10.16",), "10.6"),

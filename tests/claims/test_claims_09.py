@@ -13,7 +13,9 @@ def leaf(torch, values=(3.0,)):
 
 
 def test_c09_1_detach_is_counted(torch):
-    """`detach()` shares memory and counter, so writing a kept value through it is caught at backward."""
+    """`detach()` shares memory and counter, so a write through it to a value that a node keeps is caught at
+    backward.
+    """
     x = leaf(torch)
     y = (x * x).sum()
     d = x.detach()
@@ -266,7 +268,7 @@ def test_c09_10_eval_records(torch):
 
 def test_c09_11_a_cell(torch):
     """An LSTM cell takes an input of shape (batch, input size) and a pair of states of shape (batch, state size), and
-    returns the new pair; its weights hold three gates and what may be added, one piece below the other.
+    returns the new pair.
     """
     for batch, inputs, size in ((2, 3, 4), (1, 1, 1), (5, 2, 3)):
         cell, x = torch.nn.LSTMCell(inputs, size), torch.randn(batch, inputs)
@@ -301,34 +303,3 @@ def test_c09_12_both_states(torch):
             continue
         with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
             (h * h).sum().backward()
-
-    def dependence(kind, steps):  # what the lesson says of the distance
-        torch.manual_seed(0)
-        cell = kind(1, 4).double()
-        start = torch.zeros(1, 4, dtype=torch.float64, requires_grad=True)
-        state = start
-        if kind is torch.nn.LSTMCell:
-            state = torch.zeros(1, 4, dtype=torch.float64), start
-            with torch.no_grad():
-                cell.bias_ih[4:8] = 3.0
-        for _ in range(steps):
-            state = cell(torch.ones(1, 1, dtype=torch.float64), state)
-        last = state if kind is torch.nn.RNNCell else state[0]
-        return torch.autograd.grad(last.sum(), start)[0].norm().item()
-
-    assert dependence(torch.nn.RNNCell, 1) > 0.5 and dependence(torch.nn.RNNCell, 10) < 0.01
-    assert dependence(torch.nn.LSTMCell, 10) > 0.2 and dependence(torch.nn.LSTMCell, 20) > 0.05
-
-
-def test_c09_13_whole_sequences(torch):
-    """`nn.LSTM` returns the hidden states of all steps and the last pair of states, whose shape (layers, batch, state
-    size) is not changed by `batch_first`.
-    """
-    for layers in (1, 2):
-        for batch_first, shape, shown in ((False, (5, 2, 3), (5, 2, 4)), (True, (2, 5, 3), (2, 5, 4))):
-            lstm = torch.nn.LSTM(3, 4, num_layers=layers, batch_first=batch_first)
-            outputs, (h, c) = lstm(torch.randn(*shape))
-
-            assert tuple(outputs.shape) == shown
-            assert tuple(h.shape) == tuple(c.shape) == (layers, 2, 4)
-            assert torch.equal(outputs[:, -1] if batch_first else outputs[-1], h[-1])

@@ -14,7 +14,10 @@ def check(answer, torch):
         verdict = judged_steps(answer, torch, inputs, torch.full(shape, random.uniform(0.3, 0.9)).requires_grad_())
         if verdict:
             return verdict
-    return correct("Each pass walks one step: the state crosses as a number, and memory stays flat.")
+    return correct(
+        "Each pass walks one step: the state crosses as a number, and memory stays flat. (With `.data` it would, too. "
+        "`detach()` is safer: a write to what it gives is counted.)"
+    )
 
 
 def judged_steps(answer, torch, inputs, w):

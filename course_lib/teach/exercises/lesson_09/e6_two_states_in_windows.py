@@ -20,7 +20,7 @@ def run(torch, cell, inputs, window, **other):
         h, c = cell(x, (h, c))
         step = (h * h).sum()
         loss, waiting = loss * (other.get("losses") != "last") + step, waiting + 1
-        if (number + 1) % other.get("every", window) == 0:
+        if (number + other.get("begin", 1)) % other.get("every", window) == 0:
             if other.get("losses") == "mean":
                 loss = loss / waiting
             if other.get("clear"):
@@ -38,16 +38,18 @@ def run(torch, cell, inputs, window, **other):
     return [None if p.grad is None else flat(p.grad) for p in cell.parameters()], (h, c)
 
 
-OTHERS = {  # what a training can do otherwise
-    "the rest is lost": {"rest": "lost"},
-    "cut at every step": {"every": 1},
-    "not truncated": {"every": 10**6},
-    "states start again": {"states": "reset"},
-    "counted again": {"states": "attached"},
-    "the last loss only": {"losses": "last"},
-    "a mean": {"losses": "mean"},
-    "cleared in between": {"clear": True},
-}
+OTHERS = (  # what a training can do otherwise
+    ("the rest is lost", {"rest": "lost"}),
+    ("cut at every step", {"every": 1}),
+    ("not truncated", {"every": 10**6}),
+    ("states start again", {"states": "reset"}),
+    ("counted again", {"states": "attached"}),
+    ("the last loss only", {"losses": "last"}),
+    ("a mean", {"losses": "mean"}),
+    ("cleared in between", {"clear": True}),
+    ("a step early", {"begin": 0}),
+    ("a step early", {"begin": 0, "rest": "lost"}),
+)
 
 
 def check(answer, torch):
@@ -58,13 +60,16 @@ def check(answer, torch):
         verdict = judged(torch, answer, cell, inputs, window)
         if verdict:
             return verdict
-    return correct("each pass runs through one window, and two values cross its border.")
+    return correct(
+        "each pass runs through one window, and two values cross its border. (With `.data` they would, too. "
+        "`detach()` is safer: a write to what it gives is counted.)"
+    )
 
 
 def judged(torch, answer, cell, inputs, window):
     """The verdict about one training, or None when it is right."""
     wanted, states = run(torch, cell, inputs, window)
-    others = {name: run(torch, cell, inputs, window, **other) for name, other in OTHERS.items()}
+    others = [(name, run(torch, cell, inputs, window, **other)[0]) for name, other in OTHERS]
     try:
         returned = answer(torch, cell, inputs, window)
     except RuntimeError as error:
@@ -75,7 +80,7 @@ def judged(torch, answer, cell, inputs, window):
         raise
     found = [None if p.grad is None else flat(p.grad) for p in cell.parameters()]
     if not agrees(found, wanted):
-        name = next((name for name, (grads, _) in others.items() if agrees(found, grads)), "")
+        name = next((name for name, grads in others if agrees(found, grads)), "")
         return almost(name) if name else not_yet(
             f"{len(inputs)} steps in windows of {window}: the gradients are not sums over the windows.")  # fmt: skip
     if not isinstance(returned, (tuple, list)) or len(returned) != 2:
@@ -163,6 +168,9 @@ EXERCISE = Exercise(
         Mistake("the rest is lost", "The steps after the last full window have no backward pass. If the sequence is "
                 "shorter than a window, nothing is learned at all.",
                 edit(" or number + 1 == len(inputs)", "", "return h, c", "return h.detach(), c.detach()")),
+        Mistake("a step early", "Your first backward pass comes after one step, and not after a whole window: "
+                "enumerate counts from 0.",
+                edit("(number + 1) %", "number %", "return h, c", "return h.detach(), c.detach()")),
         Mistake("cut at every step", "The states are detached at each step, so no gradient crosses from one step to "
                 "the next, inside of a window either.",
                 edit("cell(x, (h, c))", "cell(x, (h.detach(), c.detach()))")),

@@ -22,7 +22,7 @@
 # - say for a node of a large graph which line of the model made it;
 # - find the line that broke a model, with four tools in a fixed order;
 # - find the C++ function behind an error of PyTorch's, and read the two most important ones;
-# - recognise in a graph what mixed precision, the compiler and training on several machines have put there.
+# - recognise what mixed precision and the compiler put into a graph, and what training on several machines does not.
 #
 # **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 04, 06, 07, 09 and 14 (saved-tensor hooks) · **Out of scope** how kernels compute, GPUs, how the compiler works inside; several machines come in lesson 17
 #
@@ -261,7 +261,7 @@ explain(None, loss, names=model)
 norm, small = nn.LayerNorm(8), nn.Linear(8, 8)
 x = torch.randn(3, 8, requires_grad=True) * 1
 x += small(norm(x))
-draw(x, names={"norm.weight": norm.weight, "norm.bias": norm.bias, "small.weight": small.weight, "small.bias": small.bias})
+draw(x, names={"norm.weight": norm.weight, "norm.bias": norm.bias, "small.weight": small.weight, "small.bias": small.bias}, detail=0)
 
 # %% [markdown]
 # **Notice:** the layer norm has saved `x` at version 0, and the memory of `x` is now at version 1. The `+=` made a new node, which came *after* the layer norm, but it wrote into the memory that was there before.
@@ -591,7 +591,7 @@ show("engine.saved.SavedVariable.unpack")
 show("engine.saved.SavedVariable.read")
 
 # %% [markdown]
-# (The second sentence of the docstring of `read` is about generated code. You may skip it.)
+# (The second sentence of the docstring of `unpack` is about generated code. You may skip it.)
 #
 # Steps 4 and 5 can be seen from outside, in PyTorch as well as here. `sin` saves its input, and `exp` its result:
 
@@ -819,9 +819,9 @@ recorded("DDP")
 # %% [markdown]
 # **Notice:** in the first listing, nothing was added. There are only the names of the parameters, which begin with `module.`, since the model is now a part of another one. (So a file of weights that was saved from the one does not fit the other, which many people have met.)
 #
-# How can DDP average gradients, if there is no node for it? Its documentation says how: it uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes. In lesson 17 you will do that yourself.
+# How can DDP average gradients, if there is no node for it? Its documentation says how: it uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes.
 #
-# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. Lesson 17 goes on from here.
+# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. What averaging does to training is the subject of lesson 17.
 #
 # > **The rule.** Compiling leaves one custom Function for each piece without a break; DDP leaves the graph as it is and works with hooks.
 #

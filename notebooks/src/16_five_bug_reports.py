@@ -991,14 +991,14 @@ print("3 D, have not moved:", listened(Echo(), lambda state: silence()))
 # | `detach().numpy()` as advised | falls | **no** | **no**: the encoder rests |
 # | 1 A, a copy of the bias | falls | yes | **no**: the bias is where it was before the start |
 # | 1 C, a new parameter | falls | yes | **no**: the bias rests in training |
-# | 2 A, both fakes detached | (fakes stay near 0) | yes for `D`, none for `G` | **no**: `G` rests |
+# | 2 A, both fakes detached | (fakes stay near 0) | yes for `D`, **no** for `G`: it has none | **no**: `G` rests |
 # | 2 B, both passes first | (fakes go to 3) | **no**: `.grad` of `D` is off by 0.63 | yes |
 # | 3 C, cut inside | **stays at 1** | **no** | yes |
 # | 3 D, zeros | **stops at a third** | yes | yes |
 # | 4 B, a detached alias | - | **no**, after a write into `y` | - |
 # | 5 A, C and D | **that of `cats` rises** | yes | **no**: the other head moves |
 #
-# No column is bold everywhere, so a test needs more than one of them. The third question is the cheapest: it needs no second pass, only parameters from before and after. (`.grad` alone would not do: in report 5 it was zero, and the head moved.)
+# No single column finds all of them, so a test needs more than one. The third question is the cheapest: it needs no second pass, only parameters from before and after. (`.grad` alone would not do: in report 5 it was zero, and the head moved.)
 #
 # **16.6 · The test that would have caught it** (10 minutes). Write a test that asks the third question. By the table it would have caught the story at the top, 1 C, 2 A and report 5. `model` is a module, `step()` makes one training step of it, and `rests` is a set of names of parameters that should not move. Make five steps, and return the sorted list of the names of all parameters that break the rule: they should learn and have not moved, or should rest and have moved. (Count everything as moved that has changed by more than 0.000001 anywhere. An error in `step` is the caller's business.)
 

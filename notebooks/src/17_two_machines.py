@@ -398,7 +398,7 @@ papers = [[int(text[-1]) if "v" in text else None for text in row] for row in up
 grids(["time →", upper + lower], colours=[papers])
 
 # %% [markdown]
-# **Notice:** in stage 0 the paper of `B1` is that of v0, while the weights below it are at v1 already. So stage 0 must keep two versions. In stage 1 each backward follows its forward at once, the two lines have the same colours, and one version is enough. The program says how many it is with more stages: a stage is `world_size - 1 - rank` forwards ahead, and keeps one version more than that.
+# **Notice:** in stage 0 the cell of `B1` has the colour of v0, while the weights below it are at v1 already. So stage 0 must keep two versions. In stage 1 each backward follows its forward at once, the two lines have the same colours, and one version is enough. With more stages (we do not run that here) a stage is `world_size - 1 - rank` forwards ahead, and keeps one version more than that.
 #
 # (Micro-batch 1 has used v0 in stage 0 and v1 in stage 1. That is usual in such pipelines. If you want one version in all stages, or have no memory for copies: let all micro-batches come back first, and step then.)
 #

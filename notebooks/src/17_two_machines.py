@@ -275,7 +275,7 @@ papers = [[int(text[1]) if text[:1] in ("F", "B") else None for text in row] for
 grids(["time → (a colour is a micro-batch)", turns], colours=[papers])
 
 # %% [markdown]
-# **Notice:** `F` is a forward and `B` a backward. Stage 0 waits one turn near the beginning and one near the end. From `F0` of stage 1 to `F3` of stage 0 hardly anybody waits.
+# **Notice:** `F` is a forward and `B` a backward. Stage 0 waits one turn near the beginning and one near the end; in between both are busy.
 #
 # Each stage steps after each of its backwards. Look at micro-batch 1 in stage 0: it went forward, then came `B0` and a step, and then `B1`. The stage of the next program computes `a · x · b`. We start with a = 2 and b = 3, the inputs are 1 and 2, the gradients that come back are 1, and the step is 1 · gradient.
 #

@@ -22,7 +22,7 @@
 # - say for a node of a large graph which line of the model made it;
 # - find the line that broke a model, with four tools in a fixed order;
 # - find the C++ function behind an error of PyTorch's, and read the two most important ones;
-# - recognise in a graph what mixed precision, the compiler and training on several machines have put there.
+# - recognise what mixed precision and the compiler put into a graph, and what training on several machines does not.
 #
 # **Minutes** 130, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 04, 06, 07, 09 and 14 (saved-tensor hooks) · **Out of scope** how kernels compute, GPUs, how the compiler works inside; several machines come in lesson 17
 #
@@ -103,7 +103,7 @@ class Transformer(nn.Module):
 torch.manual_seed(0)
 starts, steps = torch.arange(8).view(8, 1), torch.tensor([1, 3, 1, 3, 1, 3, 1, 3]).view(8, 1)
 letters = (starts + steps * torch.arange(7)) % 10
-text, target = letters[:, :-1], letters[:, 1:]
+text, target = letters[:, :-1].clone(), letters[:, 1:].clone()
 model = Transformer()
 
 
@@ -175,7 +175,7 @@ for line, run in lines.items():
 # Three things in this list help you in any graph.
 #
 # - **The digit at the end counts forms of one operation.** A sum over everything is another form than a sum over one dimension, because their gradients are computed in another way: `SumBackward0` and `SumBackward1`.
-# - **One line may take different ways.** `reshape` gives a view where that is possible. Where it is not, it copies, and the name says so: the outermost node is an `UnsafeView`, of a copy that nobody else can see.
+# - **One line may take different ways.** `reshape` gives a view where that is possible. Where it is not, it copies, and the name says so: it copies first, and then views the copy (`UnsafeViewBackward0`).
 # - **A line of Python may be several operations.** `cross_entropy` is a logarithm of a softmax, and after it `nll_loss`. `dropout` is a product.
 #
 # > **The rule.** A node is named after the operation that ran in C++, not after the layer or function that you called; the digit tells forms of one operation apart.
@@ -247,24 +247,23 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 explain(None, loss, names=model)
 
 # %% [markdown]
-# **Notice:** the picture is folded into one box a layer, because the graph is so large. But what is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. It is our `x`; names are known for parameters only, so it has a number here. The layers between it and the loss, further down in the picture, had run already. What they had saved is *FREED*. So the answer to the prediction is D:
+# **Notice:** two things count in this picture: the column of boxes on the left, and the one slip on the right that says `HERE`. Read over the rest. The graph is so large that it is folded, into boxes named after the layers; but the node that is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. It is our `x`; names are known for parameters only, so it has a number here. (The block whose node is shown stands there twice, with what came before this node and with what came after it.) The boxes below had run already, and what they had saved is *FREED*. So the answer to the prediction is D:
 #
 # - A layer norm saves its *input*. `norm2` of the second block saved `x` when `x` was at version 3.
 # - Line D of the second block computed `self.mlp(self.norm2(x))`, and then added the result into the same `x`. That was write number 4.
-# - Backward starts at the end of the model, so it met this layer norm first. In the two orange boxes above it are the other five places at which it would have failed: three layer norms more, and in each block the table of attention.
+# - Backward starts at the end of the model, so it met this layer norm first. Five more saved tensors are stale, all in the two orange boxes above: the inputs of three layer norms, and the table `weights` of each block.
 #
 # Look also at the name in the message: *output 0 of Add*. It is not the name of the layer norm that has saved the tensor. It names the operation that made what is in the tensor *now*, which is the `+=`. This name is often the culprit itself, but not always, as you will see in a moment.
 #
-# **Draw.** Let us see the fault alone. This is line D with a single layer in the place of `mlp`:
+# **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, in the place of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
 
 # %%
-norm, small = nn.LayerNorm(8), nn.Linear(8, 8)
-x = torch.randn(3, 8, requires_grad=True) * 1
-x += small(norm(x))
-draw(x, names={"norm.weight": norm.weight, "norm.bias": norm.bias, "small.weight": small.weight, "small.bias": small.bias})
+x = torch.ones(3, 8, requires_grad=True).clone()
+x += F.gelu(x)
+draw(x)
 
 # %% [markdown]
-# **Notice:** the layer norm has saved `x` at version 0, and the memory of `x` is now at version 1. The `+=` made a new node, which came *after* the layer norm, but it wrote into the memory that was there before.
+# **Notice:** follow the orange line. Node 2 has saved `x` at version 0, and the memory of `x` is now at version 1. The `+=` made a new node, which came *after* the GELU, but it wrote into the memory that was there before.
 #
 # **Cure.** Write the two lines out of place:
 
@@ -290,7 +289,7 @@ def forward(self, x):
     scores = q @ k.transpose(-2, -1) / self.size**0.5
     ahead = torch.ones(time, time).triu(1) == 1
     weights = scores.masked_fill(ahead, float("-inf")).softmax(-1)
-    weights = weights * (torch.rand(weights.shape) > 0.1)
+    weights = weights * (torch.rand(weights.shape) > 0.1)  # was *=
     return self.out((weights @ v).transpose(1, 2).reshape(batch, time, width))
 
 
@@ -577,7 +576,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # Read it with the phrase book, and find for each of the programs A to D the line at which it ends. Then compare with these five steps of `unpack`:
 #
 # 1. **Is there anything?** If `data_` is empty and there are no hooks, the slot was freed. Raise *Trying to backward through the graph a second time*. This is program A. The version is not looked at any more, because there is no tensor left whose version could be asked.
-# 2. **Which node made the tensor?** A node's own result was made by the node that holds the slot. So `unpack` is told this node and never has to ask, and in D the `detach_()` does no harm. With hooks the maker was noted beside the slot. In all other cases the saved tensor itself is asked. If a tensor that is not a leaf has no node *now*, somebody has called `detach_()` on it. Raise. This is program B.
+# 2. **Which node made the tensor?** A node's own result was made by the node that holds the slot. So `unpack` is told this node, and in D the `detach_()` does no harm. With hooks the maker was noted beside the slot. Otherwise `unpack` asks the saved tensor itself. If a tensor that is not a leaf has no node *now*, somebody has called `detach_()` on it. Raise. This is program B.
 # 3. **Is it still the same?** Only without hooks: compare the version of now with `saved_version_`. If they differ, raise *modified by an inplace operation*. This is program D. With hooks nothing is compared, which is program C, and the reason why lesson 14 had to warn you.
 # 4. **Was the tensor itself saved?** Then return it, the very same one. Nothing is copied.
 # 5. **Otherwise** call the unpack hook, or take `data_`, and make a new tensor on that memory. Give it the history that it had, so that second derivatives can go on from there, and the version counter of the memory.
@@ -591,7 +590,7 @@ show("engine.saved.SavedVariable.unpack")
 show("engine.saved.SavedVariable.read")
 
 # %% [markdown]
-# (The second sentence of the docstring of `read` is about generated code. You may skip it.)
+# (The second sentence of the docstring of `unpack` is about generated code. You may skip it.)
 #
 # Steps 4 and 5 can be seen from outside, in PyTorch as well as here. `sin` saves its input, and `exp` its result:
 
@@ -724,9 +723,62 @@ show("engine.backward.run_and_release")
 # %% [markdown]
 # > **The rule.** For each node the engine runs, checks, releases and delivers, in this order; an error stops it there, and nothing that is done is undone.
 #
+# ## Exercises: three about the source
+#
+# The last one is hard.
+#
+# **15.2 · Which file?** (6 minutes). In which file of PyTorch's would you look?
+#
+# - A what the gradient of `tanh` is
+# - B why one node runs before another
+# - C who writes the words *expected version*
+# - D whether `.grad` takes a gradient over or copies it
+# - E why a write into a leaf is refused
+# - F what happens to the history of the whole when a part of it is written to
+# - G what is done with the tuple that your own `backward` returns
+# - H how a gradient gets back to the shape that it had before a broadcast
+#
+# Choose from `derivatives.yaml`, `engine.cpp`, `saved_variable.cpp`, `accumulate_grad.h`, `VariableTypeUtils.h`, `functions/tensor.cpp`, `python_function.cpp`, `ExpandUtils.h`, `python_hook.cpp`, `GradMode.h` and `TensorImpl.h`.
+
+# %%
+files = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("15.2", files)
+
+# %% [markdown]
+# **15.3 · Who raised it?** (8 minutes). Eight errors on real PyTorch. Which C++ function raises each of them? `x` is a leaf of two numbers.
+#
+# - A `y = x.exp()`, then a backward pass, and then somebody looks at `y.grad_fn._saved_result`
+# - B `y = (x * 1).softmax(0)`, then `y += 1`, then `y.sum().backward()`
+# - C `x[:1].clamp_(0, 1)`
+# - D a custom Function has three inputs, and its `backward` returns a single tensor
+# - E the same Function returns three values, and the first is a gradient with five elements instead of two
+# - F in anomaly mode, a square root of 0 is multiplied with 0, and backward begins
+# - G `torch.autograd.grad(x.sum(), another_leaf)`
+# - H a custom Function calls `ctx.save_for_backward(mask)`, and `mask` was made in inference mode
+#
+# Choose from `SavedVariable::unpack`, `SavedVariable::SavedVariable` (the constructor), `check_inplace`, `PyNode::apply`, `InputMetadata::maybe_reduce`, `Engine::evaluate_function` and `THPEngine_run_backward`.
+
+# %%
+raisers = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("15.3", raisers)
+
+# %% [markdown]
+# **15.7 · Who would fail?** (12 minutes, harder). Return the names of all nodes behind `loss` that could not read what they have saved, because it was overwritten or freed. Each name need stand there only once. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`. Those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)
+
+
+# %%
+def would_fail(loss):
+    return ...
+
+
+L.check("15.7", would_fail)
+
+# %% [markdown]
 # ## How many copies does autocast make of a weight?
 #
-# There are things in PyTorch that change your graph without changing your model. This course's engine has none of them, so here are records.
+# The main line of this lesson ends here. Seven short records follow, about what can change your graph although your model stays as it is. Read them now, or when you meet these things. This course's engine has none of them.
 #
 # **Mixed precision** computes large products in 16 bits, which is faster and takes less memory. The block `with torch.autocast(…):` does this for you: before a product it makes a copy of its operands in `bfloat16`, a type of two bytes. The node of such a copy is called `ToCopyBackward0`, and in backward it copies the gradient back into the type of the original. Here is a small network under autocast:
 
@@ -736,7 +788,7 @@ recorded("autocast")
 # %% [markdown]
 # (Each line is a node, and behind `->` stand the nodes and leaves to which its arrows lead.)
 #
-# **Notice:** begin at `2.weight`, and go against the arrows: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
+# **Notice:** begin at `2.weight`, and read the listing upwards: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
 #
 # Now take *one* layer and call it twice in a row, with plain data:
 #
@@ -819,9 +871,9 @@ recorded("DDP")
 # %% [markdown]
 # **Notice:** in the first listing, nothing was added. There are only the names of the parameters, which begin with `module.`, since the model is now a part of another one. (So a file of weights that was saved from the one does not fit the other, which many people have met.)
 #
-# How can DDP average gradients, if there is no node for it? Its documentation says how: it uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes. In lesson 17 you will do that yourself.
+# How can DDP average gradients, if there is no node for it? Its documentation says how: it uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes.
 #
-# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. Lesson 17 goes on from here.
+# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. What averaging does to training is the subject of lesson 17.
 #
 # > **The rule.** Compiling leaves one custom Function for each piece without a break; DDP leaves the graph as it is and works with hooks.
 #
@@ -848,29 +900,10 @@ with expect_error(AttributeError, "torch.compile"):
 # %% [markdown]
 # One difference cannot be listed. NumPy and PyTorch add up long sums in different orders, so the last digit of a number may differ. (It may also differ between two machines with PyTorch.)
 #
-# ## Exercises
+# ## Exercises: a repetition
 #
-# Here are four more, and the last one is hard.
+# This one repeats lessons 06 and 10, and warms you up for lesson 16.
 #
-# **15.2 · Which file?** (6 minutes). In which file of PyTorch's would you look?
-#
-# - A what the gradient of `tanh` is
-# - B why one node runs before another
-# - C who writes the words *expected version*
-# - D whether `.grad` takes a gradient over or copies it
-# - E why a write into a leaf is refused
-# - F what happens to the history of the whole when a part of it is written to
-# - G what is done with the tuple that your own `backward` returns
-# - H how a gradient gets back to the shape that it had before a broadcast
-#
-# Choose from `derivatives.yaml`, `engine.cpp`, `saved_variable.cpp`, `accumulate_grad.h`, `VariableTypeUtils.h`, `functions/tensor.cpp`, `python_function.cpp`, `ExpandUtils.h`, `python_hook.cpp`, `GradMode.h` and `TensorImpl.h`.
-
-# %%
-files = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("15.2", files)
-
-# %% [markdown]
 # **15.6 · A text in chunks** (6 minutes). A long text is cut into chunks, and an LSTM reads them one after the other. The state at the end of a chunk is where the next chunk begins. Now backward raises in the second chunk. Repair it: the state goes on, each chunk makes one step, and the losses come back as plain numbers.
 
 
@@ -888,36 +921,6 @@ def train(torch, lstm, head, optimizer, chunks):
 
 
 L.check("15.6", train)
-
-# %% [markdown]
-# **15.3 · Who raised it?** (8 minutes). Eight errors on real PyTorch. Which C++ function raises each of them? `x` is a leaf of two numbers.
-#
-# - A `y = x.exp()`, then a backward pass, and then somebody looks at `y.grad_fn._saved_result`
-# - B `y = (x * 1).softmax(0)`, then `y += 1`, then `y.sum().backward()`
-# - C `x[:1].clamp_(0, 1)`
-# - D a custom Function has three inputs, and its `backward` returns a single tensor
-# - E the same Function returns three values, and the first is a gradient with five elements instead of two
-# - F in anomaly mode, a square root of 0 is multiplied with 0, and backward begins
-# - G `torch.autograd.grad(x.sum(), another_leaf)`
-# - H a custom Function calls `ctx.save_for_backward(mask)`, and `mask` was made in inference mode
-#
-# Choose from `SavedVariable::unpack`, `SavedVariable::SavedVariable` (the constructor), `check_inplace`, `PyNode::apply`, `InputMetadata::maybe_reduce`, `Engine::evaluate_function` and `THPEngine_run_backward`.
-
-# %%
-raisers = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("15.3", raisers)
-
-# %% [markdown]
-# **15.7 · Who would fail?** (12 minutes, harder). Return the names of all nodes behind `loss` that could not read what they have saved, because it was overwritten or freed. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`. Those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)
-
-
-# %%
-def would_fail(loss):
-    return ...
-
-
-L.check("15.7", would_fail)
 
 # %% [markdown]
 # ## What you can now claim

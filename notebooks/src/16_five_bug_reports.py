@@ -440,7 +440,7 @@ L.check("16.2", play)
 # - A "Detach the fake, `fake = G(z).detach()`, and let `D` score it once for each loss, just before its pass."
 # - B "Do both `backward()` first and both `step()` afterwards."
 # - C "Detach the fake for the discriminator only, and let the discriminator score the fake again after its step."
-# - D "Swap the players: first the three lines of `G`, then those of `D`. Then it is the discriminator that moves last." (`retain_graph=True` moves to the pass of `G`, which is now the first. Nothing else is changed.)
+# - D "Swap the players: first `zero_grad`, `backward` and `step` of `G`, then those of `D`. Then it is the discriminator that moves last." (`retain_graph=True` moves to the pass of `G`, which is now the first. Nothing else is changed.)
 #
 # **Predict.** `"raises"`, `"silent"` or `"cured"`? A list of four words. (Silent is also a player that moves, but by something else than the gradient of its own loss.)
 
@@ -528,10 +528,10 @@ fake = g * 5
 constant = fake.detach().clone()
 loss_D = d * constant  # low scores for the fake
 loss_G = -(d * fake)  # high ones
-draw(loss_D, loss_G)
+draw(loss_D, loss_G, detail=0)
 
 # %% [markdown]
-# **Notice:** node 2 read `constant`, a grey box, and there the way ends. So both graphs end at `d`, and only one of them ends at `g`. That is how it has to be: `loss_G` *must* go through the discriminator to reach the generator. What it leaves in `.grad` of the discriminator on its way is thrown away by the `zero_grad` of the next round. (`constant` is cloned here only so that the picture gives it a memory of its own.)
+# **Notice:** node 2 read `constant`, a grey box, and there the way ends. Both passes reach `d`; only that of `loss_G` reaches `g`. That is how it has to be: `loss_G` *must* go through the discriminator to reach the generator. What it leaves in `.grad` of the discriminator on its way is thrown away by the `zero_grad` of the next round. (`constant` is cloned here only so that the picture gives it a memory of its own.)
 #
 # > **The rule.** Each loss for its own player: cut the fakes off where only `D` learns, score them again where `G` learns, and clear what a pass leaves with the other player.
 #
@@ -639,17 +639,8 @@ L.predict("16.p3", None)
 
 
 # %% tags=["C16.5", "C16.6", "P7"]
-class CutBefore(Echo):
-    def forward(self, window, state):  # answer C, and `out` reads what was cut
-        said = []
-        for x in window:
-            state = tuple(each.detach() for each in self.cell(x, state))
-            said.append(self.out(state[0]))
-        return torch.stack(said), state
-
-
 class CutBehind(Echo):
-    def forward(self, window, state):  # answer C, and `out` reads first
+    def forward(self, window, state):  # answer C
         said = []
         for x in window:
             state = self.cell(x, tuple(each.detach() for each in state))
@@ -665,7 +656,7 @@ with expect_error(RuntimeError, "Trying to backward through the graph a second t
     listen(lambda state: (state[0].detach(), state[1]))
 torch.manual_seed(0)
 answers = {"B": listen(both), "C": listen(both, CutBehind()), "D": listen(lambda state: silence())}
-for name, kind in {"B and D": Echo, "C": CutBehind, "C, and `out` reads what was cut": CutBefore}.items():
+for name, kind in {"B and D": Echo, "C": CutBehind}.items():
     torch.manual_seed(0)
     model, ((window, target),) = kind(), signal(1)
     print(name, "-", slopes(lambda: ((model(window, silence())[0] - target) ** 2).mean(), list(model.parameters())))
@@ -676,7 +667,7 @@ chart({"loss (averages of ten windows)": answers}, "window", "loss")
 #
 # - **A** raises, because an LSTM carries two tensors, and `c` leads back just as `h` does.
 # - **B** learns the echo completely.
-# - **C** runs, and the second question finds it: the gradient is not the slope of the window's loss. The network has to *put* a number into its memory two steps before it is asked for it. No gradient reaches back to that step, so it never learns to do so. Its loss does not fall. (If `out` reads what was cut already, the cell does not learn anything.)
+# - **C** runs, and the second question finds it: the gradient is not the slope of the window's loss. The network has to *put* a number into its memory two steps before it is asked for it. No gradient reaches back to that step, so it never learns to do so. Its loss does not fall.
 # - **D** has the right gradient, and learns. But the first two steps of each window cannot be answered from zeros. A third of the task is lost, and so a third of the loss remains. No question about gradients finds that: they are right, for another task. The loss shows it.
 #
 # > **The rule.** Cut between the windows and not inside: `detach` every tensor of the state, where one pass ends and the next begins.
@@ -991,14 +982,15 @@ print("3 D, have not moved:", listened(Echo(), lambda state: silence()))
 # | `detach().numpy()` as advised | falls | **no** | **no**: the encoder rests |
 # | 1 A, a copy of the bias | falls | yes | **no**: the bias is where it was before the start |
 # | 1 C, a new parameter | falls | yes | **no**: the bias rests in training |
-# | 2 A, both fakes detached | (fakes stay near 0) | yes for `D`, none for `G` | **no**: `G` rests |
+# | 2 A, both fakes detached | (fakes stay near 0) | yes for `D`, **no** for `G`: it has none | **no**: `G` rests |
 # | 2 B, both passes first | (fakes go to 3) | **no**: `.grad` of `D` is off by 0.63 | yes |
 # | 3 C, cut inside | **stays at 1** | **no** | yes |
 # | 3 D, zeros | **stops at a third** | yes | yes |
+# | 4 A, a ring that only backward opens | - | - (a count in validation finds it) | - |
 # | 4 B, a detached alias | - | **no**, after a write into `y` | - |
 # | 5 A, C and D | **that of `cats` rises** | yes | **no**: the other head moves |
 #
-# No column is bold everywhere, so a test needs more than one of them. The third question is the cheapest: it needs no second pass, only parameters from before and after. (`.grad` alone would not do: in report 5 it was zero, and the head moved.)
+# No single column finds all of them, so a test needs more than one. The third question is the cheapest: it needs no second pass, only parameters from before and after. (`.grad` alone would not do: in report 5 it was zero, and the head moved.)
 #
 # **16.6 · The test that would have caught it** (10 minutes). Write a test that asks the third question. By the table it would have caught the story at the top, 1 C, 2 A and report 5. `model` is a module, `step()` makes one training step of it, and `rests` is a set of names of parameters that should not move. Make five steps, and return the sorted list of the names of all parameters that break the rule: they should learn and have not moved, or should rest and have moved. (Count everything as moved that has changed by more than 0.000001 anywhere. An error in `step` is the caller's business.)
 

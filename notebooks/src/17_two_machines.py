@@ -145,7 +145,7 @@ module = Scaled()
 print("two forwards, one backward, one machine:", module.w.grad)
 
 # %% [markdown]
-# `8 / 8` and `24 / 24` are both 1, so 2 is right. Now let this be rank 1, and give rank 0 the inputs 2 and 6. Before the second forward, the buffer of rank 0, which holds 2, is copied into the buffer of rank 1. We do it in three ways: not at all; with `size.copy_(…)`, under `no_grad`; and with `size.data.copy_(…)`. You know the difference of the last two from lesson 09.
+# `8 / 8` and `24 / 24` are both 1, so 2 is right. Now let this be rank 1, and give rank 0 the inputs 2 and 6. The order on rank 1 is: forward of 8, a copy of rank 0's buffer, which is 2, into its own, forward of 24, backward. We do the copy in three ways: not at all; with `size.copy_(…)`, under `no_grad`; and with `size.data.copy_(…)`. You know the difference of the last two from lesson 09.
 #
 # **Predict.** What is `w.grad` on rank 1 in the three cases? Each entry is a number, or `"error"`.
 
@@ -234,7 +234,14 @@ print("not counted:", two_forwards(lambda size, other: size.data.copy_(other), C
 #
 # With two samples on each rank, the mean of a rank is a bad estimate. `SyncBatchNorm` uses the mean and the variance of all ranks. In forward it adds up sums over the ranks. In backward it does so again: every output depends on every input, also on those of other machines.
 #
-# There are three ways from an output back to an input. One is direct: it brings the gradient that arrives. One goes through the mean: it takes away the mean of all gradients that arrive. One goes through the variance: it takes away the part that runs along `x - mean`. Both means are taken over all samples, so each is a sum over all ranks, divided by the number of all samples. PyTorch's source calls the sums `sum_dy` (of the gradients that arrive) and `sum_dy_xmu` (of these times x minus the mean).
+# There are three ways from an output back to an input, and so the gradient `dx` has three terms:
+#
+# ```text
+# dx = ( dy  -  sum_dy / N  -  (x - mean) * sum_dy_xmu / (N * variance) ) / sqrt(variance)
+#      direct   by the mean    by the variance
+# ```
+#
+# `dy` is the gradient that arrives, and `N` is the number of all samples. The two sums run over the samples of all ranks. Their names are those of PyTorch's source: `sum_dy` adds up `dy`, and `sum_dy_xmu` adds up `dy * (x - mean)`.
 
 # %% tags=["C17.6"]
 x = torch.tensor([1.0, 2.0, 3.0, 6.0], requires_grad=True)
@@ -263,12 +270,12 @@ for count in (4, 2):
 # The other way to use two machines is to cut the network. Rank 0 has the first layers, rank 1 the last ones, and each is a **stage** of a *pipeline*. If a whole batch went through, one machine would always wait. So the batch is cut into micro-batches, and a stage takes turns: one forward, one backward. This is called **1F1B**, one forward, one backward. The first stage has to be one forward ahead, because its gradients come back late:
 #
 # %%
-turns = [["stage 0", "F0", "F1", "", "B0", "F2", "B1", "F3", "B2"], ["stage 1", "", "F0", "B0", "F1", "B1", "F2", "B2", "F3"]]
+turns = [["stage 0", "F0", "F1", "", "B0", "F2", "B1", "F3", "B2", "", "B3"], ["stage 1", "", "F0", "B0", "F1", "B1", "F2", "B2", "F3", "B3", ""]]
 papers = [[int(text[1]) if text[:1] in ("F", "B") else None for text in row] for row in turns]
-grids(["time →", turns], colours=[papers])
+grids(["time → (a colour is a micro-batch)", turns], colours=[papers])
 
 # %% [markdown]
-# **Notice:** each micro-batch has a colour of its own. `F` is its forward and `B` its backward. Stage 0 waits once at the beginning, and then both are busy.
+# **Notice:** `F` is a forward and `B` a backward. Stage 0 waits one turn near the beginning and one near the end; in between both are busy.
 #
 # Each stage steps after each of its backwards. Look at micro-batch 1 in stage 0: it went forward, then came `B0` and a step, and then `B1`. The stage of the next program computes `a · x · b`. We start with a = 2 and b = 3, the inputs are 1 and 2, the gradients that come back are 1, and the step is 1 · gradient.
 #
@@ -309,7 +316,7 @@ stage("copies")
 #
 # ## How many versions does each stage keep?
 #
-# Here is the whole pipeline, in two processes. The network is `tanh(x @ w0) @ w1`: stage 0 has `w0`, stage 1 has `w1` and the loss. Four micro-batches of one sample each take the turns of the picture above. It runs twice. With the rate 0 no step changes anything, so all versions are equal, and the gradients of the four micro-batches have to add up to that of the whole batch. With the rate 0.5 there are real versions.
+# Here is the whole pipeline, in two processes. The network is `tanh(x @ w0) @ w1`: stage 0 has `w0`, stage 1 has `w1` and the loss. Four micro-batches of one sample each take the turns of the picture above. It runs twice. With the rate 0 no step changes anything, so all versions are equal, and the gradients of the four micro-batches have to add up to that of the whole batch. With the rate 0.5 there are real versions. (`forward` and `backward` only compute and send. The versions are kept in the loop.)
 
 
 # %% tags=["C17.10"]
@@ -318,29 +325,36 @@ def one_f_one_b(torch, group):
     x, target = torch.randn(4, 3), torch.randn(4, 1)
     start, told = [torch.randn(3, 2), torch.randn(2, 1)][group.rank], []
     ahead = group.world_size - 1 - group.rank  # stage 0 is one forward ahead
+
+    def forward(k, w):
+        used, arrived = w.clone().requires_grad_(), torch.zeros(1, 2)
+        if group.rank == 0:
+            result = torch.tanh(x[k : k + 1] @ used)
+            group.send(result, to=1)
+        else:
+            group.receive(arrived, of=0)
+            result = ((arrived.requires_grad_() @ used - target[k : k + 1]) ** 2).sum() / 4
+        return used, arrived, result
+
+    def backward(arrived, result):
+        upstream = torch.ones(tuple(result.shape))
+        if group.rank == 0:
+            group.receive(upstream, of=1)
+        result.backward(upstream)
+        if group.rank == 1:
+            group.send(arrived.grad, to=0)
+
     for rate in (0.0, 0.5):
         w, version, stash, most = start.clone(), 0, {}, 0
         log, copies, gradients = [], [], []
         for turn in range(4 + ahead):
-            if turn < 4:  # forward of micro-batch k
-                k, used, arrived = turn, w.clone().requires_grad_(), torch.zeros(1, 2)
-                if group.rank == 0:
-                    result = torch.tanh(x[k : k + 1] @ used)
-                    group.send(result, to=1)
-                else:
-                    group.receive(arrived, of=0)
-                    result = ((arrived.requires_grad_() @ used - target[k : k + 1]) ** 2).sum() / 4
-                stash[k] = result, arrived, used, version
-                log.append(f"F{k} v{version}")
+            if turn < 4:
+                stash[turn] = version, *forward(turn, w)
+                log.append(f"F{turn} v{version}")
                 most = max(most, len(stash))
             if turn >= ahead:  # backward of an older one, and a step
-                result, arrived, used, made = stash.pop(turn - ahead)
-                upstream = torch.ones(tuple(result.shape))
-                if group.rank == 0:
-                    group.receive(upstream, of=1)
-                result.backward(upstream)
-                if group.rank == 1:
-                    group.send(arrived.grad, to=0)
+                made, used, arrived, result = stash.pop(turn - ahead)
+                backward(arrived, result)
                 log.append(f"B{turn - ahead} v{made}")
                 w, version = w - rate * used.grad, version + 1
                 copies.append(used.tolist())
@@ -393,12 +407,12 @@ def with_versions(name, turns):
 
 first, last = [stage["log"] for stage in steps]
 upper = with_versions("stage 0", [*first[:2], "", *first[2:7], "", first[7]])
-lower = with_versions("stage 1", ["", *last, ""])
+lower = with_versions("stage 1", ["", *last])
 papers = [[int(text[-1]) if "v" in text else None for text in row] for row in upper + lower]
-grids(["time →", upper + lower], colours=[papers])
+grids(["time → (a colour is a version of the weights)", upper + lower], colours=[papers])
 
 # %% [markdown]
-# **Notice:** in stage 0 the paper of `B1` is that of v0, while the weights below it are at v1 already. So stage 0 must keep two versions. In stage 1 each backward follows its forward at once, the two lines have the same colours, and one version is enough. The program says how many it is with more stages: a stage is `world_size - 1 - rank` forwards ahead, and keeps one version more than that.
+# **Notice:** in stage 0 the cell of `B1` has the colour of v0, while the weights below it are at v1 already. So stage 0 must keep two versions. In stage 1 each backward follows its forward at once, the two lines have the same colours, and one version is enough. With more stages (we do not run that here) a stage is `world_size - 1 - rank` forwards ahead, and keeps one version more than that.
 #
 # (Micro-batch 1 has used v0 in stage 0 and v1 in stage 1. That is usual in such pipelines. If you want one version in all stages, or have no memory for copies: let all micro-batches come back first, and step then.)
 #
@@ -524,7 +538,7 @@ processes(broadcasts, torch)
 #
 # `L.hint("17.1")` helps, `L.solution("17.1")` explains.
 #
-# **17.1 · Which happens?** (6 minutes). `w` is 3, and `s` is 2, a buffer. Afterwards `y.backward()` is called. Right is the gradient of `w` with the buffer or weight that forward used. Answer with `"fine"`, `"raises now"`, `"raises at backward"`, or `"silently wrong"`.
+# **17.1 · Which happens?** (6 minutes). `w` is 3, and `s` is 2, a buffer. Afterwards `y.backward()` is called. `k` is another tensor of the same shape, and `w` requires grad. `"fine"` means that `w.grad` is right for the numbers that forward used. Answer with `"fine"`, `"raises now"`, `"raises at backward"`, or `"silently wrong"`.
 #
 # | | program |
 # | --- | --- |

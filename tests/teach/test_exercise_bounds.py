@@ -60,6 +60,15 @@ def judged_loop(body, seconds=0.2):
 
 
 @ALARM
+def test_an_exercise_says_what_usually_takes_so_long():
+    """Where most slow answers have one cause, its own advice stands in place of the general one."""
+    exercise = changed(DOUBLE, check=lambda answer, torch: answer(1.0), slow="Remember what you have met.")
+    answer = define("def double(x):\n    while True:\n        pass\n", "double", None, "a learner's cell")
+
+    assert judge(exercise, answer, None, 0.2).details[-1] == "Remember what you have met."
+
+
+@ALARM
 @pytest.mark.parametrize("body", LOOPS.values(), ids=LOOPS)
 def test_an_endless_loop_is_stopped(body):
     """A loop without end is stopped, and the text says so and on which line it was."""

@@ -109,6 +109,7 @@ class Exercise:
     check: Callable[[Any, Any], Verdict]  # check(answer, torch)
     puzzles: tuple[int, ...] = ()
     may_change: tuple[str, ...] = ()  # what right answers change: "W", "x.grad", "leaves.grad", or one of guard.KINDS
+    slow: str = ""  # what usually takes so long, if time is up
     prepare: Callable[[Any], Any] | None = None  # prepare(torch): what a library does once, and for seconds
     reveals: tuple[str, ...] = ()  # of a prediction: words of the lesson that tell the answer; none may stand above it
 
@@ -458,7 +459,7 @@ def result_of_error(exercise, answer, error, calls, seconds):
         return Result(exercise.id, ERROR, "it was interrupted before it ended.", place)
     if isinstance(error, bounds.TimeUp):
         text = f"it was still running after {seconds:g} seconds and was stopped."
-        advice = "Look for a loop, or a wait, that never ends or takes far too long."
+        advice = exercise.slow or "Look for a loop, or a wait, that never ends or takes far too long."
         return Result(exercise.id, ERROR, text, [*place, advice])
     if place:
         details = place + wrap(help_for(error, exercise), first="", rest="").splitlines()

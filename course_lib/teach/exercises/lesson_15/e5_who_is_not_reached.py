@@ -110,6 +110,8 @@ EXERCISE = Exercise(
     "graph; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and may have "
     "many ways.",
     name="not_reached",
+    slow="Many ways lead to one node here. Does your walk visit a node again each time that it comes there? Remember "
+    "the nodes that you have met.",
     starter="def not_reached(model, loss):\n    return ...\n",
     hints=(
         "nodes_of in the lesson walks over all nodes. Which of them belong to leaves, and how do you come from the "

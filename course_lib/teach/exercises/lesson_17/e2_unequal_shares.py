@@ -60,7 +60,7 @@ EXERCISE = Exercise(
                 "def combine(gradients, counts):\n    return gradients[0]\n"),
         Mistake("samples only", "Each gradient is divided already by its own count. Undo this before you add.",
                 edit("n * g", "g")),
-        Mistake("average", "That is the plain average: a rank with one sample counts as much as one with many.",
+        Mistake("average", "That is a plain average over ranks: one with one sample counts as much as one with many.",
                 "def combine(gradients, counts):\n    total = gradients[0] * 0\n    for g in gradients:\n"
                 "        total = total + g / len(gradients)\n    return total\n"),
     ),

@@ -44,6 +44,7 @@ EXERCISE = Predict(
                 [2, "error", 2]),
         Mistake("second one, too", "The second forward makes a new buffer, 24, after the copy. Only the first is "
                 "spoiled.", [2, "error", 16]),
+        Mistake("both ranks", "3.5 is the average of both ranks. Asked is rank 1 alone.", [2, "error", 3.5]),
         Mistake("exchanged", "It is the other way round: which of the two writes is counted?", [2, 5, "error"]),
         Mistake("forbidden anyway", "Without a write nothing is spoiled: each forward has a buffer of its own.",
                 ["error", "error", 5]),

@@ -164,7 +164,7 @@ print("retain_grad kept: ", h.grad)
 #
 # ## Five hooks on one program: in which order are they called?
 #
-# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. A tensor's own hooks are called before all hooks of its node. And a leaf takes one more kind, which is named after the moment at which it is called.
+# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. A tensor's own hooks are called before all hooks of its node. And a leaf takes one more kind, the *post-accumulate* hook, which is named after its moment: the gradient has been added to `.grad`.
 #
 # ```python
 # w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
@@ -218,7 +218,7 @@ picture
 # %% [markdown]
 # **Notice:**
 #
-# - Hooks of tensors stand on values, and hooks of nodes stand on nodes. B and D were given one gradient, C and E were given tuples.
+# - Hooks of tensors stand on values: B in the box of `y`, D and A in that of `w`. Hooks of nodes stand on nodes: E and C on node 1, and the two without a letter on the green box. B and D were given one gradient, C and E were given tuples.
 # - At each of the two places the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before and a hook behind.
 # - A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient. The gradient was in `w.grad` by then.
 #
@@ -226,7 +226,13 @@ picture
 #
 # C is given two tuples: what goes on, with one gradient for each arrow (None for `x`, which is data), and what came. A tuple that C returns takes the place of the first. E is given what came, and a tuple that E returns takes the place of that.
 #
-# In the cell below the gradient 1 is doubled by a hook of `y`, kept by `retain_grad()`, multiplied by 10 in a prehook, by 2 in the node (whose slope is `x`), and raised by a half behind the node. We ask for it with `autograd.grad`. Does `autograd.grad` call the hooks A and D of the parameter?
+# In the cell below this happens to the gradient of `y`, from left to right (the slope of the node is `x`, which is 2):
+#
+# ```
+# 1  →  · 2 (hook)  →  kept by retain_grad()  →  · 10 (prehook)  →  · 2 (the node)  →  + 0.5 (hook of the node)
+# ```
+#
+# We ask for it with `autograd.grad`. Does `autograd.grad` call the hooks A and D of the parameter?
 
 # %% tags=["C12.4", "C12.5", "C12.8", "P20"]
 w.grad, y = None, w * x  # w still has its hooks, and the new y has none
@@ -238,7 +244,7 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, because it fills no `.grad`. `backward(inputs=[w])` does both.
+# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, because it fills no `.grad`. `backward(inputs=[w])` calls D and A.
 #
 # ## May a weight be stepped while the pass is still running?
 #
@@ -256,11 +262,11 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete. So all of these nodes have run already.
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete, that is, after all such nodes had run.
 #
 # > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. So the weight may be stepped.
 #
-# The one exception is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
+# Other nodes may still want the old number. An example is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
 
 # %% tags=["C12.7"]
 w1, w2 = weights.values()
@@ -291,7 +297,7 @@ L.check("12.6", step_in_backward)
 show("engine.hooks.call_tensor_hooks")
 
 # %% [markdown]
-# Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator may be gone before the pass, and made anew. In `my_engine.py`:
+# Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator may be gone before the pass and made anew, and hooks that it kept would be lost. In `my_engine.py`:
 #
 # 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook`.
 # 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
@@ -324,8 +330,8 @@ step(loss).part(3, 5)
 # **Notice:**
 #
 # - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
-# - In step 4 `clamp_` writes into the gradient that it is given. That is this very tensor, and the box of `x` holds it still.
-# - So in step 5 the sum is `[0.04, 0.04]`, and not the `[1.03, 2.03]` of step 4: the connection was cut off with the branch. There was no error.
+# - In step 4 `clamp_` writes into the gradient that it is given. That is this very tensor, and the box of `x` holds it still. So 0.01 stands there too by now, and the node adds its 0.03 to that.
+# - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
 #
 # You know this rule from lesson 11, where it was about backward. It is the same here:
 #
@@ -359,7 +365,20 @@ explain(loss)
 #
 # Here the root is wanted of positive numbers only. `where` sees to that, and the values are fine. But the gradient is NaN for the second number. In a large network you would see the NaN in a weight a thousand lines away.
 #
-# So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source:
+# So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source.
+#
+# ```python
+# x = torch.tensor([4.0, 0.0], requires_grad=True)
+# root = x.sqrt()
+# y = torch.where(x > 0, root, 0.0)      # guards on x, root and y
+# y.sum().backward()
+# ```
+#
+# **Predict.** Which guard raises? Answer with `"y"`, `"root"` or `"x"`.
+
+# %%
+L.predict("12.p4", None)
+
 
 # %% tags=["C12.13"]
 def guard(name, tensor):
@@ -376,7 +395,7 @@ with guard("y", y), guard("root", root), guard("x", x):
         y.sum().backward()
 
 # %% [markdown]
-# The gradients of `y` and of `root` passed their guards: they are 1 and 0 at the root. At `x` there is a NaN. So the node between them has made it: 0 / (2 · √0), zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
+# The guards of `y` and of `root` were called before that of `x`, and did not raise. At `x` there is a NaN. So the node between `root` and `x` has made it. For the second number `where` sends it 0, and 0 / (2 · √0) is zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
 #
 # What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The guards are gone, because a `with` statement ends also with an error:
 
@@ -395,7 +414,7 @@ unused.register_hook(lambda grad: print("the hook of what nothing used gets", gr
 used.backward()
 
 # %% [markdown]
-# And a guard cannot be a post-accumulate hook that returns something. Such a hook was given the parameter, the gradient has been added, and there is nothing left to replace:
+# A post-accumulate hook may not return anything. It is given the parameter, the gradient has been added, and there is nothing left to replace:
 
 # %% tags=["C12.6", "P20"]
 x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
@@ -488,7 +507,7 @@ draw(y)
 # **Notice:**
 #
 # - The full hook got 18x, the gradient of the input. The old one got 6x. That is the slope of the *last* step, the square of 3x, by its own operand.
-# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The module has lost the hook, because the `with` is over. The node was made before that, and still has it.)
+# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module. The node is older, and keeps it.)
 # - `grad_output` is the same with both.
 #
 # So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. As soon as somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node need not have the operands that you think of. This is a linear layer with a bias:

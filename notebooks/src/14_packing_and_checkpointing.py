@@ -45,8 +45,6 @@ L = lesson(14)
 nn, hooks, checkpoint = torch.nn, torch.autograd.graph.saved_tensors_hooks, torch.utils.checkpoint.checkpoint
 
 # %% [markdown]
-# (The last line gives short names to three things that come up again and again. What the second and the third of them are, you will see.)
-#
 # Here is the story, made small. An *encoder* of six layers turns each sample into 16 features, and a *head*, a single layer, turns the features into the answer. `encoded` has the changed line in it. `train` runs 60 steps, and prints the first and the last loss, and how far the first weights of the encoder have moved.
 
 
@@ -136,9 +134,9 @@ held.plot()
 #
 # - The peak grows by 5 activations with every block. (The first block has one less. Its input is a leaf, which is not counted.) It also grows with the number of rows: ten times the batch is ten times the memory.
 # - The plot is the one for 8 blocks and 64 rows. The line climbs during all of the forward pass, and falls again during backward. The tensor that was saved last is read first. What the *first* block saved waits longest.
-# - The weights are not in these numbers, because they exist anyway (`leaves=False` leaves them out). There is one weight matrix in each block. A weight matrix does not grow with the batch. Here it happens to be as large as our unit, because our batch has as many rows as a layer is wide.
+# - The weights are not in these numbers, because they exist anyway (`leaves=False` leaves them out). A weight matrix does not grow with the batch. (Here it happens to be as large as our unit.)
 #
-# So the peak is depth × the rows of the batch × what a block saves for each row. In large networks with large batches it is often the greater part of all memory. And it is the part that you can do something about without changing what is computed.
+# So the peak is depth × the rows of the batch × what a block saves for each row. It is the part of all memory that you can do something about without changing what is computed.
 #
 # > **The rule.** What is saved for backward grows with the depth and with the batch, and all of it is alive at the end of the forward pass.
 #
@@ -300,7 +298,7 @@ error = max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(halved,
 print(f"the largest error, compared with the largest gradient: {error:.4f}")
 
 # %% [markdown]
-# The largest error is less than a thousandth of the largest gradient. (A gradient that is itself a thousandth of the largest one may be wrong altogether.) And the memory did shrink, but not to a half, which would be 155,648. What has been packed too much?
+# The largest error is less than a thousandth of the largest gradient. (The error is compared with the *largest* gradient. A small one may be wrong altogether.) And the memory did shrink, but not to a half, which would be 155,648. What has been packed too much?
 #
 # `pack` is called with *everything* that a node saves, so also with leaves: the four weights, and the input of the network. These tensors exist anyway. To save one of them costs nothing, because the node only holds on to what is there. To pack one of them makes a second thing, and that takes memory. Five leaves of 8,192 bytes each are just the difference. So give leaves back as they are:
 
@@ -321,6 +319,12 @@ print(f"packed as float16: {sum(sizes):,} bytes")
 
 # %% [markdown]
 # That is exactly the half. Now the same pair with a simpler layer, in which the activation function is `tanh`. It saves less: a product saves its input `h`, and `tanh` saves its result, which is the `h` of the next layer.
+#
+# **Predict.** There are four layers, and an activation in float16 is 8,192 bytes. How many bytes does `to_half_or_leaf` pack? Answer with one number.
+
+# %%
+L.predict("14.p7", None)
+
 
 # %% tags=["C14.4"]
 def layer(h, w):
@@ -507,7 +511,7 @@ draw(usual, checkpointed, detail=0)
 #
 # - The gradients are the same, those of `w` included.
 # - The usual graph has three nodes. The checkpoint is a single node, and all that it has saved is `x`, which exists anyway.
-# - From node 4, the checkpoint, an arrow leads to `x`, and none leads to `w`. Still, `w` got its gradient. It came by way of the *inner* pass, which found the way to `w` in the small graph. Keep this in mind: the large graph knows nothing of `w`.
+# - From node 4, the checkpoint, an arrow leads to `x`, and none leads to `w`. Still, `w` got its gradient. It came by way of the *inner* pass, which found the way to `w` in the small graph. Keep this in mind: the graph of your program, the *large* one, knows nothing of `w`.
 #
 # A pass that begins while another pass is running is called **re-entrant**, because the engine is entered a second time. You have met this word in the story, as `use_reentrant=True`.
 #
@@ -583,7 +587,7 @@ held.plot()
 # %% [markdown]
 # **Notice:** the small steps on the left are the whole forward pass. Three inputs are put aside, and nothing else. (They are the plain part of the picture. What second runs save is hatched.) Then comes backward, with one peak for each segment. The last segment is run again first, and adds its 4 activations to the 3 that are put aside: 7. When it is done, its 4 are gone, and so is its input. So each peak is lower by one than the peak before.
 #
-# For n layers in segments of k layers, there are n/k segments. Each of them puts aside its input, except that the first input is a leaf: that makes n/k − 1. The second run of a segment saves k more. In the sum, n/k − 1 + k, the product of n/k and k is always n. Two numbers with a given product have the smallest sum when they are equal, so k = √n is best, with a peak of 2√n − 1. This is called the **√n law**. Let us measure the best segment for deeper and deeper networks:
+# For n layers in segments of k layers, there are n/k segments. Each of them puts aside its input, except that the first input is a leaf: that makes n/k − 1. The second run of a segment saves k more. For n = 16 the sums n/k + k are 16 + 1, 8 + 2, 4 + 4, 2 + 8 and 1 + 16. Two numbers with a given product have the smallest sum when they are equal, so k = √n is best, with a peak of 2√n − 1. This is called the **√n law**. Let us measure the best segment for deeper and deeper networks:
 
 # %% tags=["C14.9"]
 depths = (4, 16, 64, 256)
@@ -636,7 +640,7 @@ print("(runs, peak) with checkpoint_sequential: ", counted(lambda: sequential(16
 #
 # How much is that in a whole training step? Backward computes two products for each product of forward, one for each operand (lesson 03). So a step without checkpoints takes 3 products a layer, and with checkpoints it takes 4: one third more, and not twice as much.
 #
-# If even 2√n is too much, put checkpoints inside of checkpoints. While a segment is computed again, it is checkpointed in smaller segments. `(16, 4)` below means segments of 16 layers, in which there are segments of 4. With each number of levels we take lengths in which each goes about equally often into the one before:
+# If even 2√n is too much, put checkpoints inside of checkpoints. While a segment is computed again, it is checkpointed in smaller segments. `(16, 4)` below means segments of 16 layers, in which there are segments of 4. With each number of levels each length goes about equally often into the one before, as in `(32, 8, 2)`, where each is a quarter of the one before:
 
 # %% tags=["C14.10"]
 def nested(h, ws, lengths):
@@ -731,7 +735,7 @@ for what, way in ways.items():
 # Do the same with a gate:
 
 # %% [markdown]
-# **14.8 · Only what is cheap** (6 minutes). `product(h, w)` is expensive, and the gate behind it is cheap. Rewrite `gated`, so that the product is computed once, in forward and backward together, and of all that is computed only its operand `h` and its result stay in memory. The value and the gradients of `h`, `w` and `g` remain the same. (A checkpoint of either kind will do, the `Checkpoint` of this lesson or `torch.utils.checkpoint.checkpoint`.)
+# **14.8 · Only what is cheap** (6 minutes). `product(h, w)` is expensive, and the gate behind it is cheap. Rewrite `gated`, so that the product is computed once, in forward and backward together, and of all that is computed only its operand `h` and its result stay in memory. The value and the gradients of `h`, `w` and `g` remain the same, also where `g` alone requires one. (PyTorch's own form of our `Checkpoint` takes several tensors: `torch.utils.checkpoint.checkpoint(part, *arguments, use_reentrant=False)`.)
 
 
 # %%
@@ -785,9 +789,9 @@ print("gradient of w:", torch.autograd.grad(y.sum(), w, retain_graph=True))
 draw(y)
 
 # %% [markdown]
-# **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the notes are different. Four tensors were packed, and what is held in their place is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty.
+# **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the notes are different. Four tensors were packed, and what is held in their place is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty. (The second `pack` returns None. That does no harm, since nothing goes backward through the graph of the second run.)
 #
-# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. It does more than ours. It puts the arguments aside in slots, as a node does with what it saves. Each backward pass has a second run of its own, and what was handed out is let go at once. And it does two things for which there are sections of their own below.
+# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. It does more than ours. Ours never empties `again`: after the first pass it holds everything. PyTorch's has a second run for each backward pass, and lets go at once of what it has handed out. It also puts the arguments aside in slots. And it does two things for which there are sections of their own below.
 #
 # > **The rule.** The re-entrant form replaces the nodes of a part by one node, and the form with hooks keeps the nodes and replaces what they have saved.
 #
@@ -873,7 +877,7 @@ with expect_error(RuntimeError, "element 0 of tensors does not require grad and 
 train(use_reentrant=False)
 
 # %% [markdown]
-# The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved. And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So we count by ourselves: a hook on each `Tanh` notes its result, until the memory of that result is let go. (`early_stop=False` is for the counting. Without it a second run ends inside of the last operation that saves something, before the hook could note it.)
+# The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved. And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So we count by ourselves: a hook on each `Tanh` notes its result, until the memory of that result is let go. (`early_stop=False` is for the counting. Without it a second run ends as soon as it has saved the last tensor, before the hook could note it.)
 
 
 # %% tags=["P24"]

@@ -222,6 +222,22 @@ def test_hooks_see_what_they_saw_before(torch):
     assert program(step) == program(lambda y: y.backward()) != []
 
 
+def test_a_write_into_a_gradient_that_waits_elsewhere_is_shown(torch):
+    """clamp_ in a hook writes into memory that another buffer holds: from that step on the buffer shows it."""
+    x = leaf(torch, [1.0, 2.0])
+    f = x * 3
+    loss = (x + f).sum()
+    f.register_hook(lambda grad: grad.mul_(0))
+    with pytest.raises(RuntimeError):  # behind a sum all elements are one number: the write is refused
+        loss.backward()
+    loss = ((x + f) * torch.tensor([1.0, 2.0])).sum()
+    text = step(loss).text
+
+    assert "waits in the buffer of AccumulateGrad of x, so that changed too: [1., 2.] → [0., 0.]" in text
+    assert "[0., 0.] + [0., 0.] = [0., 0.]" in text
+    assert text.count("a hook changed it") == 1  # of f; x has no hook
+
+
 @pytest.mark.parametrize("fails", [False, True], ids=["passes", "fails"])
 def test_no_hooks_are_left(torch, fails):
     """After step() the nodes have the hooks that they had before, also when the pass failed."""

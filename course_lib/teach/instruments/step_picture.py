@@ -119,7 +119,7 @@ def table(recording, frame):
     words, step = step_text, frame.step
     rows = []
     if step is not None:
-        rows.append(("gets", [words.got_words(step)]))
+        rows.append(("gets", [words.got_words(step), *words.written_words(recording, step)]))
         if step.error:
             rows.append(("error", [step.error, *filter(None, [words.culprit(recording, step)])]))
         else:

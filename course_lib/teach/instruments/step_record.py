@@ -37,6 +37,7 @@ class Step:
     node: int
     got: str = ""
     held: str = ""  # what its buffer held, when a hook made something else of it
+    written: list = field(default_factory=list)  # (node, what waited in its buffer before, after): written in place
     sent: list = field(default_factory=list)
     freed: list = field(default_factory=list)  # words: "self = x"
     grads: list = field(default_factory=list)  # (index of a value, its .grad before, after)
@@ -161,6 +162,7 @@ class Sum:
 
     def __init__(self):
         self.text, self.total, self.added = None, None, 0
+        self.only = None  # the memory of the only gradient that has arrived: others may hold it, too, and write into it
 
     def add(self, grad):
         """One more gradient. Returns in words how it joins the others."""
@@ -169,13 +171,27 @@ class Sum:
         self.added += 1
         if before is None:
             self.total, self.text = grad.detach().clone() if few else None, text
+            self.only = grad.detach() if few else None
             return text
+        self.only = None
         if not few or self.total is None:
             self.total, self.text = None, text
             return f"{self.added} gradients of {text} added up"
         self.total = self.total + grad.detach()
         self.text = preview(self.total)
         return f"{before} + {text} = {self.text}"
+
+    def look_again(self):
+        """True when somebody has written into the only gradient that has arrived."""
+        if self.only is None or preview(self.only) == self.text:
+            return False
+        self.total, self.text = self.only.clone(), preview(self.only)
+        return True
+
+
+def buffer_text(sums):
+    """What a buffer holds, in words."""
+    return "; ".join(f"output {k}: {s.text}" if k else s.text for k, s in sorted(sums.items()))
 
 
 def words(texts):
@@ -232,18 +248,26 @@ class Recorder:
         held = words([sums[k].text if k in sums else None for k in range(len(grads))])
         self.running = Step(i, got, held if held != got else "")
         self.steps.append(self.running)
+        self.look_for_writes()
 
     def end(self, i, grads):
         """A node ran and gives these gradients to its inputs."""
+        self.look_for_writes()
         for (position, target, output), grad in zip(self.graph.nodes[i].edges, grads, strict=False):
             if target is not None:
                 sums = self.buffers.setdefault(target, {})
                 text = joined = NOTHING
                 if grad is not None:
                     text, joined = preview(grad), sums.setdefault(output, Sum()).add(grad)
-                total = "; ".join(f"output {k}: {s.text}" if k else s.text for k, s in sorted(sums.items()))
-                self.running.sent.append(Sent(position, target, output, text, joined, total))
+                self.running.sent.append(Sent(position, target, output, text, joined, buffer_text(sums)))
         self.running = None
+
+    def look_for_writes(self):
+        """Note whether a hook, or a backward, has written into a gradient that waits for another node."""
+        for node, sums in self.buffers.items():
+            before = buffer_text(sums)
+            if any([one.look_again() for one in sums.values()]):
+                self.running.written.append((node, before, buffer_text(sums)))
 
     def settle(self):
         """After a node ran: look at what it let go of, and at the gradients it led to."""
@@ -353,6 +377,7 @@ class Recording:
         for number, step in enumerate(self.steps, 1):
             queue.take(step.node)
             buffers.pop(step.node, None)
+            buffers.update((node, after) for node, _, after in step.written if node in buffers)
             counts = [queue.deliver(sent.target) for sent in step.sent]
             for sent, count in zip(step.sent, counts, strict=True):
                 if sent.text != NOTHING and count is not None:

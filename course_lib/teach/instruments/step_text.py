@@ -113,6 +113,12 @@ def got_words(step):
     return f"{step.got} (a hook changed it: it was {step.held})" if step.held else step.got
 
 
+def written_words(recording, step):
+    """One line for each gradient that waited elsewhere and was written into."""
+    return [f"the same memory waits in the buffer of {recording.graph.node_title(i)}, so that changed too: "
+            f"{before} → {after}" for i, before, after in step.written]  # fmt: skip
+
+
 def sent_words(recording, frame):
     """One line for each gradient that was passed on."""
     found = []
@@ -196,7 +202,7 @@ def frame_lines(recording, frame):
     queue = "ready queue: " + queue_words(recording, frame)
     if step is None:
         return [*start_words(recording), queue]
-    lines = ["gets " + got_words(step) if step.began else "did not begin"]
+    lines = ["gets " + got_words(step) if step.began else "did not begin", *written_words(recording, step)]
     lines += ["sends " + line for line in sent_words(recording, frame)]
     lines += change_words(recording, step)
     if step.freed and not step.error:

@@ -47,11 +47,12 @@ def fails(error):
 
 
 def check(answer, torch):
-    for filled, masking in (((), True), (("idle", "frozen"), True), ((), False)):
+    for filled, masking in (((), True), (("idle", "frozen"), True), (("masked",), True), ((), False)):
         verdict = one_log(answer, torch, ("first", "bias", "gain", *filled), masking)
         if verdict is not None:
             return verdict
-    return check_failing_pass(answer, torch)
+    right = correct("names bound, hooks that return None, and nothing left behind: this logger can stay.")
+    return check_failing_pass(answer, torch) or check_emptied(answer, torch) or right
 
 
 def one_log(answer, torch, *kind):
@@ -117,7 +118,7 @@ def judge_norms(found, model, twin, before):
     if list(found) == ["idle"]:  # no gradient reaches it: the name was looked up after the loop
         return almost("one name")
     if "masked" in wanted and found.keys() == wanted.keys() - {"masked"}:
-        return almost("norms of 0")
+        return almost("norms of 0" if before["masked"] is None else "compared")
     if extra := [str(name) for name in found if name not in wanted]:
         if all(before.get(name) is not None for name in extra):
             return almost("filled before")
@@ -159,12 +160,33 @@ def check_failing_pass(answer, torch):
     except Boom:
         if judge_sums(model, twin):
             return almost("sums lost")
-        return correct("names bound, hooks that return None, and nothing left behind: this logger can stay.")
+        return None
     except Exception as error:
         if isinstance(error.__cause__ or error.__context__, Boom):
             return almost("another error")
         raise
     return almost("error swallowed")
+
+
+def check_emptied(answer, torch):
+    """The verdict on a parameter whose .grad a hook of the caller's takes away at once, as in 12.6, or None."""
+    (model, twin), x = logged_model(torch, ("second",)), leaf_like(torch, 4, 2).detach()
+    (grad,) = torch.autograd.grad(twin(x), twin.second)
+    seen = {}
+
+    def take(p):
+        seen.setdefault(p is model.second, []).extend(flat(p.grad))
+        p.grad = None
+
+    for each in (model, twin):
+        each.second.register_post_accumulate_grad_hook(take)
+    twin(x).backward()
+    found = answer(torch, model, model(x))
+    if not near(seen.get(True, []), seen[False]) or model.second.grad is not None:
+        return almost("emptied")
+    if "second" not in found or not near([float(found["second"])], [math.hypot(*flat(grad))]):
+        return almost("looked at afterwards")
+    return None
 
 
 STARTER_3 = """\
@@ -206,22 +228,6 @@ EXERCISE = Exercise(
     "are removed in finally, so also when the pass fails. The hook sees what arrives, whatever .grad holds already.",
     alternatives=(
         logger((UPDATE,), *FINALLY),
-        """\
-def gradient_norms(torch, model, loss):
-    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
-    old, norms = {n: p.grad for n, p in named.items()}, {}
-    for p in named.values():
-        p.grad = None
-    try:
-        loss.backward()
-    finally:
-        for n, p in named.items():
-            if p.grad is not None:
-                norms[n] = p.grad.norm().item()
-            if old[n] is not None:
-                p.grad = old[n] if p.grad is None else old[n] + p.grad
-    return norms
-""",
     ),
     mistakes=(
         Mistake("a number returned", "setdefault returns the number, and the lambda hands it on to the pass, which "
@@ -243,6 +249,53 @@ def gradient_norms(torch, model, loss):
         Mistake("norms of 0", "A gradient of zeros reaches one parameter, and its norm is 0. That is not the same as "
                 "a parameter that no gradient reaches: your dictionary leaves it out.",
                 logger(BOUND, *FINALLY[:-1], "return {name: norm for name, norm in norms.items() if norm}")),
+        Mistake("compared", "You compare .grad before and after. A gradient of zeros reaches one parameter and changes "
+                "nothing in its .grad: your dictionary leaves it out.", """\
+def gradient_norms(torch, model, loss):
+    before = {n: None if p.grad is None else p.grad.clone() for n, p in model.named_parameters()}
+    loss.backward()
+    norms = {}
+    for n, p in model.named_parameters():
+        if p.grad is not None and (before[n] is None or (p.grad - before[n]).norm().item() > 0):
+            norms[n] = (p.grad if before[n] is None else p.grad - before[n]).norm().item()
+    return norms
+"""),
+        Mistake("looked at afterwards", "One parameter has a hook of the caller's that takes .grad away at once, as in "
+                "12.6. A gradient has reached it, and afterwards no .grad tells of it. (Until then all was right.)",
+                """\
+def gradient_norms(torch, model, loss):
+    reached, handles, norms = {}, [], {}
+    for n, p in model.named_parameters():
+        if p.requires_grad:
+            old = None if p.grad is None else p.grad.clone()
+            handles.append(p.register_hook(lambda grad, n=n, p=p, old=old: reached.update({n: (p, old)})))
+    try:
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    for n, (p, old) in reached.items():
+        if p.grad is not None:
+            norms[n] = (p.grad if old is None else p.grad - old).norm().item()
+    return norms
+"""),
+        Mistake("emptied", "You take .grad away for the time of the pass. A hook of the caller's that looks at .grad "
+                "during the pass, as in 12.6, does not find there what it should.", """\
+def gradient_norms(torch, model, loss):
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    old, norms = {n: p.grad for n, p in named.items()}, {}
+    for p in named.values():
+        p.grad = None
+    try:
+        loss.backward()
+    finally:
+        for n, p in named.items():
+            if p.grad is not None:
+                norms[n] = p.grad.norm().item()
+            if old[n] is not None:
+                p.grad = old[n] if p.grad is None else old[n] + p.grad
+    return norms
+"""),
         Mistake("filled before", "In the dictionary is a parameter that has a .grad from an earlier pass. No "
                 "gradient of this pass reaches it.", """\
 def gradient_norms(torch, model, loss):

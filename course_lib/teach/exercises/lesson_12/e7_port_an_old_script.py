@@ -54,6 +54,10 @@ def check(answer, torch):
                 if "hook returned" in str(error):
                     return almost("something returned", f"“{error}”. ")
                 raise
+            except AttributeError as error:
+                if not wanted_of_x and "NoneType" in str(error):
+                    return almost("no norm of None")
+                raise
             again = answer(torch, net, x)
         verdict = judged(torch, found, pairs, sums, shown) or judged(torch, again, pairs, sums, shown)
         if verdict:
@@ -245,6 +249,9 @@ def norms_by_layer(torch, net, x):
         Mistake("turned round", "The numbers are right and stand in the wrong order: the input comes first, although "
                 "its gradient comes last.",
                 edit(PAIR, "(came.norm().item(), None if went is None else went.norm().item())")),
+        Mistake("no norm of None", "Here `x` requires no gradient, so `grad_input` of the first child is `(None,)`, "
+                "and None has no norm. Ask before you call it.",
+                edit("None if went is None else went", "went")),
         Mistake("zero for None", "Where no input requires a gradient you say 0. No gradient was computed there, and "
                 "None says so: a gradient of 0 is something else.",
                 edit("(None if went", "(0.0 if went")),

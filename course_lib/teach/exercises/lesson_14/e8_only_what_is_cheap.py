@@ -1,5 +1,6 @@
 """Exercise 14.8: only what is cheap."""
 
+from course_lib.teach.exercises.lesson_14.shared import quiet
 from course_lib.teach.exercises.shared import array, flat, near
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
@@ -9,6 +10,8 @@ def check(answer, torch):
         verdict = one_block(answer, torch, rows, wide)
         if verdict is not None:
             return verdict
+    if not trains_the_gate(answer, torch):
+        return almost("the story")
     return correct("the expensive operation runs once, and of the cheap ones nothing is stored.")
 
 
@@ -53,6 +56,18 @@ def one_block(answer, torch, rows, wide):
     return None
 
 
+def trains_the_gate(answer, torch):
+    """True when g gets its gradient also where nothing else requires one."""
+    h, w, g = array(torch, 3, 4), array(torch, 4, 4), array(torch, 4, requires_grad=True)
+    u = h @ w
+    (wanted,) = torch.autograd.grad((u * torch.sigmoid(g * u)).sum(), g)
+    with quiet():  # the re-entrant form warns when nothing that it is given requires a gradient
+        y = answer(torch, lambda h, w: h @ w, h, w, g)
+    if y.requires_grad:
+        y.sum().backward()
+    return g.grad is not None and near(flat(g.grad), flat(wanted))
+
+
 STARTER = """\
 def gated(torch, product, h, w, g):
     u = product(h, w)
@@ -64,6 +79,26 @@ def gated(torch, product, h, w, g):
         return u * torch.sigmoid(g * u)
 
     return torch.utils.checkpoint.checkpoint(gate, product(h, w), g, use_reentrant=False)
+"""
+
+OWN = """\
+def gated(torch, product, h, w, g):
+    class Checkpoint(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part, *given):
+            ctx.part = part
+            ctx.save_for_backward(*given)
+            return part(*given)
+
+        @staticmethod
+        def backward(ctx, grad):
+            given = [each.detach().requires_grad_() for each in ctx.saved_tensors]
+            with torch.enable_grad():
+                result = ctx.part(*given)
+            result.backward(grad)
+            return None, *(each.grad for each in given)
+
+    return Checkpoint.apply(lambda u: u * torch.sigmoid(g * u), product(h, w))
 """
 
 EXERCISE = Exercise(
@@ -81,19 +116,16 @@ EXERCISE = Exercise(
     why="The result of the product is an argument of the checkpoint, so it is put aside and not computed again. Of the "
     "gate nothing is saved.",
     alternatives=(
-        "def gated(torch, product, h, w, g):\n    class Checkpoint(torch.autograd.Function):\n        @staticmethod\n"
-        "        def forward(ctx, part, h):\n            ctx.part = part\n            ctx.save_for_backward(h)\n"
-        "            return part(h)\n\n        @staticmethod\n        def backward(ctx, grad):\n"
-        "            (h,) = ctx.saved_tensors\n            h = h.detach().requires_grad_()\n"
-        "            with torch.enable_grad():\n                result = ctx.part(h)\n"
-        "            result.backward(grad)\n            return None, h.grad\n\n"
-        "    return Checkpoint.apply(lambda u: u * torch.sigmoid(g * u), product(h, w))\n",
+        OWN.replace("(lambda u:", "(lambda u, g:").replace("h, w))", "h, w), g)"),
         edit("(u, g)", "(u)", ", g, use", ", use"),
         "def gated(torch, product, h, w, g):\n    u = product(h, w)\n"
         "    return torch.utils.checkpoint.checkpoint(lambda u, g: u * torch.sigmoid(g * u), u, g, "
         "use_reentrant=True)\n",
     ),
     mistakes=(
+        Mistake("the story", "With a frozen `w` and plain `h` nothing that you give to the checkpoint requires a "
+                "gradient, so it makes no node, and `g` is never trained. That is the encoder of the story. Give it "
+                "`g` as an argument.", OWN),
         Mistake("the product again", "The product is computed twice: it stands inside of the checkpoint.",
                 "def gated(torch, product, h, w, g):\n    def whole(h, w, g):\n        u = product(h, w)\n"
                 "        return u * torch.sigmoid(g * u)\n\n"

@@ -324,7 +324,7 @@ explain()
 #
 # The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
 #
-# Two faults remain on purpose, until lesson 02. Your engine makes nodes for plain tensors, too, and it records what its own backward pass computes. So `print(x.grad)` shows a `grad_fn`. (The course's `step` works on the course's tensors only, and not on yours.)
+# Three faults remain on purpose. Until lesson 02 your engine makes nodes for plain tensors, too, and it records what its own backward pass computes. So `print(x.grad)` shows a `grad_fn`. And until lesson 05 a leaf gets a new `AccumulateGrad` for each use, where the course's engine has one for all. (The course's `step` works on the course's tensors only, and not on yours.)
 #
 # Run the next cell whenever you like. It reads your file anew each time and tells you how far you are.
 

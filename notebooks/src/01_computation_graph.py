@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 01 · A computation is a graph: what points to what, and for how long?
 #
-# **Your training works. You would like to print the average loss at the end, so you add one line, `total = total + loss`. From now on each step takes a little longer than the one before, and a little more memory. After a night the machine is full. You remove the line, and everything is well again. What can a sum of numbers possibly keep?**
+# **Your training works. You would like to print the average loss at the end, so you add one line, `total = total + loss`. From now on each step takes a little more memory than the one before. After a night the machine is full. You remove the line, and everything is well again. What can a sum of numbers possibly keep?**
 #
 # In lesson 00 you saw that a result remembers how it was made. This lesson is about what that means for the memory of your program: which arrows really exist, what they hold on to, and when all of it goes away.
 #
@@ -258,7 +258,7 @@ gc.enable()
 #
 # ## So what did the sum of the story keep?
 #
-# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So the newest `total` holds every loss that there ever was, with everything behind it.
+# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So from the newest `total` arrows lead to the node of every loss that there ever was, and to everything behind it.
 #
 # A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing:
 

@@ -201,7 +201,7 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # - `w` and `v` are results, and each has a node. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf. There was nothing to do for `.float()`, so it handed back the tensor on which it was called.
 #
-# This is the story of the friend with the small starting values. His optimizer held results, or his `.grad` was None, and the tensors that had gradients were out of reach.
+# This is the story of the friend with the small starting values. He wrote `w = torch.randn(…, requires_grad=True) * 0.01`. The tensor that got the gradient was out of reach, and the `.grad` of his `w` was None.
 #
 # > **The rule.** Compute the starting values first. Then call `requires_grad_()` on the finished tensor.
 #

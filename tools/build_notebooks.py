@@ -49,7 +49,7 @@ CELL_TIMEOUT = 60  # seconds; a lesson's cell takes milliseconds
 DRAWING = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 PNG_FONT = "DejaVu Sans"  # comes with matplotlib, so that a rebuild gives the same bytes on every machine
 PNG_FONT_SCALE = 0.88  # that much smaller its letters are as wide as Arial's, for which pictures are laid out
-PNG_COLOURS = 16
+PNG_COLOURS = 32  # with 16, large pictures lose the orange of STALE
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 

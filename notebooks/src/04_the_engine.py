@@ -256,6 +256,14 @@ step(e)
 #
 # Nodes are numbered in the order in which they were made. The engine takes the newest one, so it goes back in time. What was saved last is let go first. There is one exception: an accumulator goes before all others. Its gradient is complete, and there is no reason to keep it waiting.
 #
+# ```python
+# u, v = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+# a, b = u.exp(), u.sin()
+# c = b.cos()
+# s = a + c
+# d = s * v
+# ```
+#
 # In this program `a` is ready at the same moment as `c`, since `s` sends to both. Every name is printed when the gradient of its tensor is complete and its turn has come.
 #
 # **Predict.** In which order will the names come? Answer with the seven letters in a row, such as `"uvabcsd"`.

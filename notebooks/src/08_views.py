@@ -349,7 +349,7 @@ failing
 # %% [markdown]
 # **Notice:** in the picture, which was taken before the backward that fails, `rest` still holds 2 and 3. And yet its slot is orange and says STALE. (The arrow to `z` comes from `x`. Since the write, `rest` has a new history, and `z` was computed from what it was before.)
 #
-# The reason is the counter. There is one for the whole memory, not one for each part. It counts that *somebody* wrote *somewhere*, and PyTorch cannot know whether the two parts overlap. So it refuses, to be safe.
+# The reason is the counter. There is one for the whole memory, not one for each part. It counts that *somebody* wrote *somewhere*. PyTorch does not look whether the two parts overlap; it compares two numbers. So it refuses, to be safe.
 #
 # Now you can read the message. Messages leave out the ending `Backward0`, so `AsStrided` is `AsStridedBackward0`, the node that a view gets after a write. "Output 0 of AsStrided" means: a *view* was saved, and later somebody wrote to the memory that it looks at. (The second message in the cell names `CopySlices`: there the whole was saved, and then a part was written.) Look for a write to *any* part of the tensor from which the view was cut.
 #
@@ -372,7 +372,7 @@ print("\n".join(line for line in str(draw(out)).splitlines() if "STALE" in line)
 # %% [markdown]
 # Now the numbers of the first message can be told. The four writes made the versions 1, 2, 3 and 4. The last product saved `out[2]` at version 3, and the last assignment made it 4. Backward meets the last product first: "is at version 4; expected version 3". And `[torch.FloatTensor []]` is the shape of what was saved, with nothing between the brackets, because `out[2]` is a single number.
 #
-# The way out is the variable `cured` in the cell before: it saved a clone. What is saved must have a memory of its own.
+# The way out is the variable `cured` of the small program above: it saved a clone. What is saved must have a memory of its own.
 #
 # > **The rule.** One memory has one counter. A write to one part makes saved views of all other parts stale.
 #

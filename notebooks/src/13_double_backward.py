@@ -211,7 +211,7 @@ print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 # for x:   … @ W1.T                         that is g
 # ```
 #
-# So g = (W2 where relu lets it pass) @ W1.T. `W1` and `W2` stand in this formula, and `b2` does not: adding a constant to all scores changes no slope. `b1` stands in it only through `z > 0`, which is a step and has the slope zero. The picture says the same:
+# So g = (W2 where relu lets it pass) @ W1.T, with `W2` as a row. `W1` and `W2` stand in this formula, and `b2` does not: adding a constant to all scores changes no slope. `b1` stands in it only through `z > 0`, which is a step and has the slope zero. The picture says the same:
 
 # %%
 draw(g, detail=0)
@@ -224,7 +224,7 @@ draw(g, detail=0)
 # - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there.
 # - `b2` has no box.
 #
-# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g = W2 @ W1.T each of these two meets both entries of `W2`, 2 and 1. That gives the rows (4.8, 2.4) and (6.4, 3.2) of `W1.grad`.
+# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g each of these two was made with both entries of `W2`, 2 and 1: the entry i, j of `W1.grad` is (2.4, 3.2)[i] · (2, 1)[j]. That gives the rows (4.8, 2.4) and (6.4, 3.2).
 #
 # ## What does it cost?
 #
@@ -247,7 +247,7 @@ held.plot()
 #
 # Because it was a constant. It is enough to leave out `create_graph`, or to put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires a gradient, because the scores in it do. So nothing raises, and the printed penalty is right.
 #
-# Below, the critic is trained for four steps in three ways. Watch the lengths of its slopes. They should be pulled towards 1. Without the pull they grow, for a steeper critic tells real from fake with a lower loss.
+# Below, the critic is trained for four steps in three ways, and its slopes are printed as they were before the last step. Watch the lengths of its slopes. They should be pulled towards 1. Without the pull they grow, for a steeper critic tells real from fake with a lower loss.
 
 # %% tags=["C13.7"]
 def lengths_after_training(slopes):

@@ -180,7 +180,7 @@ def cell_hygiene(cell) -> list[str]:
     if any(o.output_type == "stream" and o.name == "stderr" for o in cell.outputs):
         problems.append("it wrote to stderr; lessons show no warnings")
     for kind, text in output_texts(cell):
-        for name, pattern in FORBIDDEN.items():
+        for name, pattern in FORBIDDEN.items() if kind != "image/png" else ():  # its base64 holds all words by chance
             if found := pattern.search(text):
                 problems.append(f"{name} in its {kind} output: {found[0]!r}")
         if kind in UNCOMPARED and not (kind == "image/png" and has_picture(cell)):

@@ -34,7 +34,10 @@ REDIRECT = """<!doctype html>
 <meta charset="utf-8">
 <title>autograd, seen from the inside</title>
 <script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">{{}}</script>
-<meta http-equiv="refresh" content="0; url=lab/index.html?path={page}">
+<script>
+  // JupyterLab leaves no room for a notebook on a telephone; the notebook alone fits.
+  location.replace((innerWidth < 800 ? "notebooks" : "lab") + "/index.html?path={page}")
+</script>
 <a href="lab/index.html?path={page}">The course, in the browser</a>
 """
 
@@ -148,7 +151,7 @@ def build(out, pyodide=None):
         (source / "jupyter-lite.json").write_text(json.dumps(settings(names, pyodide is not None)), encoding="utf-8")
         made = Path(scratch) / "made"
         call([sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", source, "--output-dir", made,
-              "--contents", source / "files", "--apps", "lab", "--no-sourcemaps", "--no-unused-shared-packages",
+              "--contents", source / "files", "--apps", "lab", "--apps", "notebooks", "--no-sourcemaps", "--no-unused-shared-packages",
               "--ignore-sys-prefix", f"--LiteBuildConfig.federated_extensions={extension}"],
              "Building JupyterLite", cwd=scratch)  # fmt: skip
         (made / "index.html").write_text(REDIRECT.format(page=FIRST_PAGE), encoding="utf-8")

@@ -151,7 +151,8 @@ def build(out, pyodide=None):
         (source / "jupyter-lite.json").write_text(json.dumps(settings(names, pyodide is not None)), encoding="utf-8")
         made = Path(scratch) / "made"
         call([sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", source, "--output-dir", made,
-              "--contents", source / "files", "--apps", "lab", "--apps", "notebooks", "--no-sourcemaps", "--no-unused-shared-packages",
+              "--contents", source / "files", "--apps", "lab", "--apps", "notebooks", "--no-sourcemaps",
+              "--no-unused-shared-packages",
               "--ignore-sys-prefix", f"--LiteBuildConfig.federated_extensions={extension}"],
              "Building JupyterLite", cwd=scratch)  # fmt: skip
         (made / "index.html").write_text(REDIRECT.format(page=FIRST_PAGE), encoding="utf-8")

@@ -502,7 +502,7 @@ def count(graph, root):
 L.check("04.5", count)
 
 # %% [markdown]
-# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice. A wrong number for a result on the way convicts the first two as well as one for `x`.
+# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice. A wrong number for a result on the way convicts the first two as well as one for `x`. A gradient that is nearly zero convicts nobody.
 #
 # 1. The hasty engine. It should report a wrong number.
 # 2. An engine that overwrites a node's buffer instead of adding to it. A wrong number.

@@ -520,7 +520,7 @@ explain(once)
 # 3. **`Node.release()`** empties all slots of a node.
 # 4. **`run_backward`** gets a parameter `retain_graph=False`, and calls `release()` as soon as a node has run, unless the graph is to be retained.
 #
-# One slip is typical: to wrap a tensor when the result has no `grad_fn` yet. Then your own result is taken for an input, and the ring is there. Your gradients will be right all the same, only the memory will not go.
+# One slip is typical: to forget the question `tensor.grad_fn is node`. Then your own result is held like an input, and the ring is there. Your gradients will be right all the same, only the memory will not go.
 
 # %%
 L.build("06")

@@ -315,7 +315,7 @@ with ledger(leaves=False) as held:
 print(held.now, "bytes, but the total still has its", total.grad_fn.name())
 
 # %% [markdown]
-# **Notice:** the bytes fall only when a backward pass runs through all three graphs. A validation loop has none.
+# **Notice:** the bytes fall when a backward pass runs through all three graphs, or when `total` is let go. A validation loop has none.
 #
 # A running loss is meant to be read, not to be differentiated. So make it a number: `total += loss.item()`. In a loop that never calls `backward()`, compute everything under `no_grad` as well. Then the batch at hand saves nothing, either.
 #
@@ -392,7 +392,7 @@ for _ in range(3):
 print("three steps of a sum, attached:", a.grad)
 
 # %% [markdown]
-# **Notice:** the gradient of each step alone is 1, and together they should give 3. But the pass of step k runs through k additions. So `a.grad` is 1 + 2 + 3.
+# **Notice:** the gradient of each step alone is 1, and 3 is what the program meant to add up. But the pass of step k runs through k additions, so the earlier steps are counted again, and `a.grad` is 1 + 2 + 3.
 #
 # The other cure is `retain_graph=True`. It silences the error, but every pass walks through all earlier steps, and memory grows, as you saw in lesson 06. As soon as `w` learns between the steps, there is another error:
 
@@ -524,7 +524,7 @@ for name, loss in {"silenced": silenced, "right": right}.items():
 #
 # In both cases `d` gets a gradient of −5, too. It comes from the *generator's* loss, and is not meant for `d`. So clear it before the discriminator's next pass. (`silenced` was scored by the old `d`, and does not raise: with a constant fake, its product saved only the fake.)
 #
-# > **The rule.** An error about a stale tensor says that a computation is out of date, so compute it again. A `detach` that only silences the error often ends the learning as well.
+# > **The rule.** An error about a stale tensor says that a computation is out of date: compute it again, or let the part that is out of date end where you want it to. A `detach` that only silences the error often ends the learning as well.
 #
 # ## Build your own engine: `.data`
 #

@@ -244,7 +244,7 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, because it fills no `.grad`. `backward(inputs=[w])` calls D and A.
+# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, because it adds nothing to the `.grad` of a leaf. `backward(inputs=[w])` calls D and A.
 #
 # ## May a weight be stepped while the pass is still running?
 #
@@ -253,7 +253,7 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 # %% tags=["C12.7", "P20"]
 def step_now(p):
     print("a .grad is held by", [name for name, q in weights.items() if q.grad is not None])
-    p -= 0.1 * p.grad  # a pass records nothing, so no_grad is not needed
+    p -= 0.1 * p.grad  # an ordinary pass records nothing, so no_grad is not needed
     p.grad = None
 
 weights = {"w1": torch.tensor(1.0, requires_grad=True), "w2": torch.tensor(2.0, requires_grad=True)}
@@ -264,7 +264,7 @@ print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 # %% [markdown]
 # No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete, that is, after all such nodes had run.
 #
-# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. So the weight may be stepped.
+# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. They do not need the old weight any more.
 #
 # Other nodes may still want the old number. An example is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
 
@@ -339,7 +339,7 @@ step(loss).part(3, 5)
 #
 # ## When does a wrong hook raise?
 #
-# Late, usually. A lambda returns its last value, so a one-line logger may hand back a number without meaning to, or a tensor of another shape. That is found when the pass calls the hook, and not when you register it. Before that only one thing is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it.
+# Late, usually. A lambda returns its last value, so a one-line logger may hand back a number without meaning to, or a tensor of another shape. That is found when the pass calls the hook, and not when you register it. Before that little is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it, and a post-accumulate hook is for leaves only.
 #
 # Registering any hook gives you a *handle*, whose `remove()` takes the hook away. In a `with` statement that happens at the end.
 

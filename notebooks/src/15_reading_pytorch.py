@@ -721,7 +721,7 @@ with expect_error(RuntimeError, "after they have already been freed"):
 show("engine.backward.run_and_release")
 
 # %% [markdown]
-# > **The rule.** For each node the engine runs, checks, releases and delivers, in this order; an error stops it there, and nothing that is done is undone.
+# > **The rule.** For each node the engine runs, checks shapes, releases, looks for NaN if it was told to, and delivers, in this order; an error stops it there, and nothing that is done is undone.
 #
 # ## Exercises: three about the source
 #
@@ -817,7 +817,7 @@ recorded("autocast, and a write")
 # %% [markdown]
 # The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. So put only forward and the loss into the block, and the optimizer's step behind it.
 #
-# > **The rule.** Autocast adds a `ToCopyBackward0` for each parameter, once in a block, and wherever else a tensor with history has to change its type; gradients arrive in the type of the parameter.
+# > **The rule.** Autocast adds a `ToCopyBackward0` for each parameter that it computes with in 16 bits, once in a block, and wherever else a tensor with history has to change its type; gradients arrive in the type of the parameter.
 #
 # ## What is left of a model that was compiled or wrapped?
 #
@@ -875,7 +875,7 @@ recorded("DDP")
 #
 # With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. What averaging does to training is the subject of lesson 17.
 #
-# > **The rule.** Compiling leaves one custom Function for each piece without a break; DDP leaves the graph as it is and works with hooks.
+# > **The rule.** Compiling leaves one custom Function for each piece without a break; DDP adds at most one node, in front, and works with hooks.
 #
 # ## Where does our engine answer otherwise than PyTorch?
 #
@@ -942,12 +942,12 @@ L.check("15.6", train)
 # - **C15.8** A freed slot is reported before a detached tensor, and that before a changed version; with hooks no version is compared, and a detach_() of a node's own result does no harm.
 # - **C15.9** A saved input is read as the very tensor that was saved, a saved result as a new tensor with the same memory and the same node.
 # - **C15.10** The version error names the last recorded write for a saved input, the saving node itself for its own result, and nothing for a leaf.
-# - **C15.11** After an error in a backward pass, the leaves that were served have their gradient, the others have none, and the nodes that had run are freed.
+# - **C15.11** After an error in a backward pass, the leaves that were served have their gradient, the others have none, and without retain_graph the nodes that had run are freed.
 # - **C15.12** A node whose gradient has a wrong shape still has what it saved, and one whose gradient is not a number has it no more.
 #
 # *What is put into a graph (records)*
 #
-# - **C15.13** autocast copies each parameter once in a block, with a ToCopyBackward0, even if the parameter is changed in the block, and gradients arrive in the type of the parameter.
+# - **C15.13** autocast copies a parameter of a linear layer once in a block, with a ToCopyBackward0, even if the parameter is changed in the block, and gradients arrive in the type of the parameter.
 # - **C15.14** A compiled function is one CompiledFunctionBackward for each piece between two breaks, and what it saves is checked for its version.
 # - **C15.15** DistributedDataParallel adds no node to the graph, and with find_unused_parameters=True one.
 # - **C15.16** Our engine and PyTorch give each its own answer to every row of the table of differences.

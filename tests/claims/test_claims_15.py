@@ -270,7 +270,7 @@ def test_c15_10_the_name_in_the_message(torch):
 
 def test_c15_11_half_a_pass(torch):
     """After an error in a backward pass, the leaves that were served have their gradient, the others have none, and
-    the nodes that had run are freed.
+    without retain_graph the nodes that had run are freed.
     """
     w = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(4)]
     h0 = torch.ones(2) * w[0]
@@ -319,8 +319,8 @@ def test_c15_12_checked_released_delivered(torch):
 
 
 def test_c15_13_autocast(torch):
-    """autocast copies each parameter once in a block, with a ToCopyBackward0, even if the parameter is changed in the
-    block, and gradients arrive in the type of the parameter.
+    """autocast copies a parameter of a linear layer once in a block, with a ToCopyBackward0, even if the parameter is
+    changed in the block, and gradients arrive in the type of the parameter.
     """
     twice, once = shown(torch, "autocast, one layer twice"), shown(torch, "autocast")
 

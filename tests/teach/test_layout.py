@@ -119,9 +119,14 @@ def test_arrows_keep_off_boxes(program, lies):
 @BOTH_WAYS
 @PROGRAMS
 def test_arrows_begin_and_end_at_their_boxes(program, lies):
-    """An arrow's ends lie on the edges of the two boxes it joins."""
+    """An arrow's ends lie on the edges of the two boxes it joins; an arrow to nothing ends in the open."""
     for route in drawing_of(program, lies).plan.routes:
-        for (t, c), box in ((route.points[0], route.tail), (route.points[-1], route.head)):
+        ends = [(route.points[0], route.tail)]
+        if route.kind == "nothing":
+            assert route.points[-1][1] < route.tail.near
+        else:
+            ends.append((route.points[-1], route.head))
+        for (t, c), box in ends:
             assert box.front - 0.1 <= t <= box.rear + 0.1, (route.kind, box.lines)
             assert box.near - 0.1 <= c <= box.far + 0.1, (route.kind, box.lines)
             on_edge = min(abs(t - box.front), abs(t - box.rear), abs(c - box.near), abs(c - box.far)) < 0.1
@@ -216,6 +221,18 @@ def test_detail_0_draws_no_contents():
     words = Drawing(draw(y, detail=0)._graph, 0, True).words()
 
     assert "x  leaf" in words and not any("0.25" in word or "saved" in word for word in words)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_arrow_to_nothing_ends_in_a_ring(engine, monkeypatch):
+    """One ring for each operand without a gradient, with the operand's number; past three of them one for all."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    w = course_lib.tensor([1.0], requires_grad=True)
+    two, many = draw(w * 3 + 1, detail=0), draw(course_lib.cat([course_lib.ones(1)] * 4 + [w]), detail=0)
+    ring = "<ellipse"  # nothing else in a picture is round
+
+    assert two.svg.count(ring) == 2 and re.findall(r">(\d)</text>", two.svg) == ["0", "1", "0", "1"]
+    assert many.svg.count(ring) == 1 and ">4×</text>" in many.svg
 
 
 # --- engines that are missing or broken --------------------------------------------------------------------

@@ -108,8 +108,8 @@ def recorded_after_a_block(torch, *errors):
     return (x * x).grad_fn is not None
 
 
-@mistake(2, "After a `with no_grad():` block recording stays off. When the block ends, give the variable the value back "
-         "that it had before.",
+@mistake(2, "After a `with no_grad():` block recording stays off. When the block ends, put the variable's old "
+         "value back.",
          ("    try:\n        yield\n    finally:\n        recording = before\n", "    yield\n"))  # fmt: skip
 def stays_off(torch):
     return not recorded_after_a_block(torch)

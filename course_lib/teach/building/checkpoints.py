@@ -507,18 +507,24 @@ def picture(torch, lesson):
         torch.optim.SGD([x, w], lr=0.1).step()
         return y, {"u": x, "v": w}, "y = (u * v - 3) ** 2;  y.backward(retain_graph=True);  SGD([u, v], lr=0.1).step()"
     x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
-    h, words = (x * mask).relu(), "h = (x * mask).relu();  "
+    h, words, views = (x * mask).relu(), "h = (x * mask).relu();  ", {}
     if lesson == 11:
         h, words = straight_through(torch).apply(x * mask), "h = StraightThrough.apply(x * mask);  "
     if lesson == 8:
-        h, words = (x * mask).reshape((2, 1)).T.exp(), "h = (x * mask).reshape((2, 1)).T.exp();  "
+        p = x * mask
+        r = p.reshape((2, 1))
+        t = r.T
+        h, words = t.exp(), "p = x * mask;  r = p.reshape((2, 1));  t = r.T;  h = t.exp();  "
+        views = {"p": p, "r": r, "t": t}
     if lesson == 12:
         h.register_hook(lambda grad: grad * 2.0)
         words += "h.register_hook(double);  "
     if lesson == 7:
         h.mul_(2.0)  # relu saved its result: the picture says STALE
         words += "h.mul_(2);  "
-    names = {"x": x, "mask": mask, "h": h} if lesson >= 6 else {"x": x}  # before, no node need show what it saves
+    names = {"x": x}
+    if lesson >= 6:  # before, no node need show what it saves
+        names |= {"mask": mask, "h": h, **views}
     return (h * h).mean(), names, words + "y = (h * h).mean()"
 
 

@@ -375,7 +375,7 @@ with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
 L.build("02")
 
 # %% [markdown]
-# **5. The switch.** Now look at `print(w.grad)` in your engine, behind a `w` that took part in a product. It shows a `grad_fn`: your backward pass has recorded itself! So your engine needs a switch. These lines are one; copy them. (They turn recording off for the lines of a `with` block, and restore it afterwards, also when the block ends with an error. What it is good for in PyTorch, lesson 09 will tell.)
+# **5. The switch.** In your engine, take a leaf `w`, call `(w * w).backward()`, and look at `print(w.grad)`. It shows a `grad_fn`: your backward pass has recorded itself! So your engine needs a switch. These lines are one; copy them. (They turn recording off for the lines of a `with` block, and restore it afterwards, also when the block ends with an error. What it is good for in PyTorch, lesson 09 will tell.)
 #
 # ```python
 # from contextlib import contextmanager

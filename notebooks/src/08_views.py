@@ -259,7 +259,7 @@ print(x.grad)
 #     return whole                       # the rest is left as it came
 # ```
 #
-# And this runs after each recorded write. `node` belongs to the operation that wrote. If the tensor is no view, `node` becomes its history. For a view, the *base* gets a `CopySlices` as its history. Its first arrow leads to where the base's gradient went before (`base_edge`); further operands of the write, `node.edges[1:]`, keep their arrows. The last line makes the new node of the view. How a view that is older catches up is the function `grad_fn`; the end of the lesson says where it stands.
+# And this runs after each recorded write. `node` belongs to the operation that wrote. If the tensor is no view, `node` becomes its history. For a view, the *base* gets a `CopySlices` as its history. Its first arrow leads to where the base's gradient went before (`base_edge`); further operands of the write, `node.edges[1:]`, keep their arrows. The last line makes the new node of the view. (`meta.view` is where a view keeps its base, `geometry` is the recipe of the part within the base, and `set_history` makes a node the `grad_fn` of a tensor.) How a view that is older catches up is the function `grad_fn`; the end of the lesson says where it stands.
 
 # %% tags=["engine"]
 show("engine.views.rebase_history")

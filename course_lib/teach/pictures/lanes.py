@@ -326,7 +326,7 @@ class Plan:
         """An arrow to nothing: it ends in a ring, where it has just begun."""
         at = self.at[id(r), r.tail.key]
         r.points = [(at, r.tail.near), (at, r.tail.near - STUB)]
-        self.label_where_it_leaves(r, at - 3 if self.lies else at)  # clear of the ring
+        self.label_where_it_leaves(r, at - (3 if self.lies else 1.5))  # clear of the ring
 
     def label_where_it_leaves(self, r, at):
         """The number of an arrow that leaves a node on the side of the tracks."""

@@ -406,7 +406,7 @@ print(early.grad, late.grad)
 L.build("04")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine needs n + 1 steps for 2ⁿ paths.
+# When the checkpoint says *correct*, your engine needs n + 1 steps for 2ⁿ paths. It draws the program of 316 and 140 after your own pass: look for the 316. (In your engine each use of a leaf still has an accumulator of its own; they are shared from lesson 05 on.)
 #
 # ## Exercises
 #

@@ -179,7 +179,8 @@ L.predict("05.p2", None)
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
 first, last = [(w * part).mean() / 2 for part in parts]
-picture = draw(first, last)  # drawn before the passes
+names = {"w": w, "first": first, "last": last, "three samples": parts[0], "the outlier": parts[1]}
+picture = draw(first, last, names=names, detail=0)  # drawn before the passes, without contents
 first.backward()
 print(w.grad)
 last.backward()
@@ -369,7 +370,7 @@ with expect_error(RuntimeError, "attempting to assign a gradient of size '[3]'")
 L.build("05")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine can train with micro-batches.
+# When the checkpoint says *correct*, your engine can train with micro-batches. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
 #
 # ## Exercises
 #

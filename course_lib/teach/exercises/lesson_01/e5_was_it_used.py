@@ -221,7 +221,10 @@ WALK = """\
 """
 FOLLOW = "        waiting += node.next_functions\n    return False\n"
 LEAF = "        if getattr(node, 'variable', None) is t:\n            return True\n"
-RESULT = "        if t.grad_fn is not None and t is not y and node is t.grad_fn and output == t.output_nr:\n            return True\n"
+RESULT = (
+    "        if t.grad_fn is not None and t is not y and node is t.grad_fn and output == t.output_nr:\n"
+    "            return True\n"
+)
 
 EXERCISE = Exercise(
     id="01.5", kind="edges", title="Was it used?", minutes=12, difficulty=3,

@@ -94,7 +94,7 @@ step(y, gradient=k, retain_graph=True).part(1, 3)
 # **Notice:**
 #
 # - The upstream gradient enters at `StackBackward0`. This node sends 10 along arrow 0, to the product, and 1 along arrow 1, to the sum.
-# - From there on it goes as in lesson 00: multiply along a path, and add where paths meet. The sum sends 1 and 1, and the product sends 10·3 and 10·2. So `u` gets 30 + 1 = 31, and `v` gets 20 + 1 = 21.
+# - From there on it goes as in lesson 00: multiply along a path, and add where paths meet. The sum sends 1 and 1, and the product sends 30 and 20. So `u` gets 10·3 + 1·1 = 31, and `v` gets 10·2 + 1·1 = 21.
 # - Two numbers went in, and two came out. No box holds four slopes.
 #
 # ## What is a Jacobian, and what is done with it?

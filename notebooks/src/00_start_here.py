@@ -201,7 +201,8 @@ L.check("00.1", make)
 
 # %% [markdown]
 # **00.2 · Give the edges** (4 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
-# every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing.
+# every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing. (An accumulator is
+# just `"AccumulateGrad"`.)
 
 # %%
 edges = None

@@ -454,7 +454,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("04.2", happens)
 
 # %% [markdown]
-# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at each node's arrows a few times at most, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way, but write your own: pasted, it does not count. Can you do without its counts?)
+# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at a node's arrows no more than ten times on average, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way, but write your own: pasted, it does not count. Can you do without its counts?)
 
 
 # %%

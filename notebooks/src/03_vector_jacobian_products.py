@@ -342,7 +342,7 @@ chart(panels, across="n", up="multiplications", log=True)
 # - One *backward* sweep answers: how does **one output** depend on **every input**?
 # - One *forward* sweep answers: how does **every output** depend on **one input**?
 #
-# You can check it on the small network with a pencil. Backwards, 1 times the row `[2, -1]` takes 2 multiplications, and this row times the table of 2 by 3 takes 6: eight in all, and you have all three slopes. Forwards, the table times the nudge takes 6, and the row times the two results takes 2: eight again, for the slope of `x0` alone. With `x1` and `x2` that makes 24.
+# You can check it on the small network with a pencil. Backwards, 1 times the row `[2, -1]` takes 2 multiplications, and this row times the table of 2 by 3 takes 6: eight in all, and you have all three slopes. Forwards, the table times the nudge takes 6, and the row times the two results takes 2: eight again, for the slope of `x0` alone. With `x1` and `x2` that makes 24. (A multiplication by 0 counts like any other.)
 
 # %% tags=["C03.8"]
 for sweeps in (backward_sweeps, forward_sweeps):

@@ -151,7 +151,7 @@ for result in (u + v, u * v):
 draw(y)
 
 # %% [markdown]
-# **Notice:** two notes hang on the product. `self` is its first operand and `other` its second, and both dashed lines end at `x`. The sum has no note, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
+# **Notice:** two notes hang on the product, and each names a tensor. `self` is the first operand and `other` the second; here both are `x`. The sum has no note, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
 #
 # So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved.
 #

@@ -100,7 +100,7 @@ draw(y, detail=0)  # detail=0 leaves out contents, and what nodes save
 # - The thin blue arrows are the drawing on your paper, but for results that nobody holds any more: an arrow skips these. They were put in for you, and nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
 # - There are four boxes of nodes: three operations and the accumulator of `w`.
 # - `p` is used twice. Two black arrows, 0 and 1, run into one box.
-# - `q` is not there at all: it is plain, and no node has kept it. (`x` is plain as well. It has a box because the first product has saved it.) Of the last addition's two arrows you see number 0, and number 1 leads to nothing.
+# - `q` is not there at all: it is plain, and no node has kept it. (`x` is plain as well. It has a box because the first product has saved it.) The last addition's arrow 1 leads to nothing: it is the short line that ends in a ring. The first product has one, too, where `x` was used.
 #
 # ## Why do the arrows run backwards?
 #

@@ -107,8 +107,9 @@ def neighbours(register):
 
 
 def hook_names(hooks):
-    """The name of each hook of a dictionary; "" for a lambda, and for a function that is merely called hook."""
-    names = [str(getattr(hook, "__name__", "")) for hook in (hooks or {}).values()]
+    """The name of each hook in a dictionary or list; "" for a lambda, and for a function that is merely called hook."""
+    hooks = hooks.values() if hasattr(hooks, "values") else hooks or ()
+    names = [str(getattr(hook, "__name__", "")) for hook in hooks]
     return ["" if name in ("<lambda>", "hook") else name for name in names]
 
 

@@ -126,8 +126,8 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 # The model has nine `nn.Linear` layers in it. Here is one alone, on an input like that of the model, with three dimensions: 8 texts, 6 places and 8 numbers for each place.
 #
 # ```python
-# layer = nn.Linear(8, 4)
-# y = layer(torch.ones(8, 6, 8, requires_grad=True))
+# layer, x = nn.Linear(8, 4), torch.ones(8, 6, 8, requires_grad=True)
+# y = layer(x)
 # ```
 #
 # **Predict.** Which names have the nodes behind `y`? Choose from `"LinearBackward0"`, `"MmBackward0"`, `"AddBackward0"`, `"AddmmBackward0"`, `"TBackward0"` and `"ViewBackward0"`, and answer with a list of names. Name each only once, and leave out the nodes of the leaves. (A layer computes `input @ weight.T + bias`. The product of two matrices is called `mm` in PyTorch, and a product with an addition, in a single step, is called `addmm`.)
@@ -136,14 +136,14 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 L.predict("15.p1", None)
 
 # %% tags=["C15.1"]
-layer = nn.Linear(8, 4)
-y = layer(torch.ones(8, 6, 8, requires_grad=True))
+layer, x = nn.Linear(8, 4), torch.ones(8, 6, 8, requires_grad=True)
+y = layer(x)
 draw(layer, y, detail=0)
 
 # %% [markdown]
 # **Notice:** begin at the top, with the leaves.
 #
-# - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula.
+# - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula. (Its memory is at version 1, because the starting values were written into it.)
 # - `addmm` works on matrices only. So the input is first made a matrix of 48 rows, by a `view`. After the product, another `view` gives the result its three dimensions back.
 # - No node is called *Linear*. A layer is a Python object which calls some operations, and only operations make nodes.
 #
@@ -259,7 +259,8 @@ explain(None, loss, names=model)
 # **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, in the place of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
 
 # %%
-x = torch.ones(3, 8, requires_grad=True).clone()
+leaf = torch.ones(3, 8, requires_grad=True)
+x = leaf.clone()
 x += F.gelu(x)
 draw(x)
 

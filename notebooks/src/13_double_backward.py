@@ -235,7 +235,7 @@ draw(g, detail=0, parts={"the critic, as far as relu": (1, 3), "its backward pas
 # - Only one arrow leads from the lower band into the upper one: arrow 1 of node 6, to `relu` itself, and on to `b1`. Only zeros travel there.
 # - `b2` has no box.
 #
-# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g each of these two was made with both entries of `W2`, 2 and 1: the entry i, j of `W1.grad` is (2.4, 3.2)[i] · (2, 1)[j]. That gives the rows (4.8, 2.4) and (6.4, 3.2).
+# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g each of these two was made with both entries of `W2`, 2 and 1: the entry i, j of `W1.grad` is (2.4, 3.2)[i] · (2, 1)[j]. That gives the rows (4.8, 2.4) and (6.4, 3.2). And `W2` gets 2.4 · 1 + 3.2 · 2 = 8.8 and 2.4 · 1 + 3.2 · 0 = 2.4, by the columns of `W1`.
 #
 # ## What does it cost?
 #

@@ -259,8 +259,8 @@ explain(None, loss, names=model)
 # **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, in the place of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
 
 # %%
-leaf = torch.ones(3, 8, requires_grad=True)
-x = leaf.clone()
+start = torch.ones(3, 8, requires_grad=True)
+x = start.clone()
 x += F.gelu(x)
 draw(x)
 

@@ -27,8 +27,8 @@ from course_lib.teach.pictures.node_facts import (
 from course_lib.teach.pictures.tensor_facts import (
     ask,
     dtype_of,
-    is_parameter,
     grad_of,
+    is_parameter,
     one_counter,
     place,
     preview,

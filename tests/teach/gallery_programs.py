@@ -286,6 +286,16 @@ def one_layer_opened(torch):
     return draw(model, loss, open="4")
 
 
+def parts_named(torch):
+    """`parts` puts a band with a name behind some nodes, given by their numbers: here what forward has recorded, and
+    what a backward pass with create_graph=True has added.
+    """
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x**3
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return draw(y, slope, parts={"forward": (1, 1), "backward, recorded": (2, 4)})
+
+
 def names_given(torch):
     """Variables of yours have their names by themselves. What has none, such as the result inside an expression, gets
     one with `names`: a dictionary, a list for the tensors that are drawn, or a model.
@@ -485,13 +495,16 @@ def a_diamond_step_by_step(torch):
 
 def a_ledger_of_bytes(torch):
     """Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds
-    anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
+    anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once. `held.mark`
+    gives the parts their names.
     """
     x = torch.ones(64, 100)
     w1 = torch.zeros(100, 50, requires_grad=True)
     w2 = torch.zeros(50, 30, requires_grad=True)
     with ledger(leaves=False) as held:
+        held.mark("forward")
         loss = ((x @ w1).sigmoid() @ w2).tanh().exp().mean()
+        held.mark("backward")
         loss.backward()
     return held.plot()
 
@@ -536,6 +549,7 @@ GALLERY = [
     ("detail=0: the bare graph", less_detail),
     ("An MLP of 200 layers", two_hundred_layers),
     ("open: one part of a large graph", one_layer_opened),
+    ("parts: names for some nodes", parts_named),
     ("A long loop", a_long_loop),
     ("A hundred leaves", many_leaves),
     ("What a write changed", before_and_after_a_write),

@@ -518,6 +518,21 @@ def test_the_plot_in_words_and_as_a_picture(torch):
     assert "<metadata" not in plot.svg and "DejaVu" not in plot.svg
 
 
+def test_parts_of_a_pass_have_names(torch):
+    """mark() names what comes after it: a line and a name in the plot, the first event of each part in words."""
+    x = torch.ones(3, requires_grad=True)
+    with ledger() as held:
+        held.mark("forward")
+        y = x.exp().sum()
+        held.mark("backward")
+        y.backward()
+    plot = held.plot()
+
+    assert "from event 1 on: forward\nfrom event 2 on: backward\n" in plot.text
+    if plot.svg is not None:
+        assert ">forward</text>" in plot.svg and ">backward</text>" in plot.svg
+
+
 def test_the_same_pass_gives_the_same_picture(torch):
     assert example(torch).plot().html == example(torch).plot().html
 

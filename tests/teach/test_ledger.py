@@ -518,6 +518,15 @@ def test_the_plot_in_words_and_as_a_picture(torch):
     assert "<metadata" not in plot.svg and "DejaVu" not in plot.svg
 
 
+def test_the_plot_of_one_pass_says_where_freeing_begins(torch):
+    """Two passes, one after the other, have no such place."""
+    x = torch.ones(50, requires_grad=True)
+    with ledger() as held:
+        for _ in range(2):
+            x.exp().sum().backward()
+    assert ">freeing</text>" in example(torch).plot().svg and ">freeing</text>" not in held.plot().svg
+
+
 def test_the_same_pass_gives_the_same_picture(torch):
     assert example(torch).plot().html == example(torch).plot().html
 

@@ -91,7 +91,9 @@ def test_a_long_message_can_be_short(torch, capsys):
         raise ValueError("a message of many words")
 
     told = "[torch.FloatTensor [2]], which is output 0 of Add, is at version 1; expected version 0 instead"
-    assert capsys.readouterr().out.splitlines() == [f"RuntimeError: … {told} …", "ValueError: no", "ValueError: … of many …"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"RuntimeError: … {told} …", "ValueError: no", "ValueError: … of many …",
+    ]  # fmt: skip
 
 
 @pytest.fixture

@@ -246,7 +246,7 @@ log.only("saved", "freed", "accumulated")
 #
 # ## Exercises: cut your own batch
 #
-# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it.
+# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it. (`torch` is an argument because the check hands over the library on which it tries your function.)
 
 
 # %%

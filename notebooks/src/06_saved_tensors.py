@@ -24,7 +24,7 @@
 # - say why one graph can run backward twice and another one cannot;
 # - decide when `retain_graph=True` is right, and recognise the case in which it gives you a wrong gradient without a word.
 #
-# **Minutes** 100, in two sittings: a rest is marked in the middle · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
+# **Minutes** 100, in two sittings with exercises in each · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
 #
 # [← 05 Leaf accumulation](05_leaf_accumulation.ipynb) · [all lessons](home.ipynb) · [07 Version counters →](07_version_counters.ipynb)
 
@@ -252,7 +252,7 @@ print("the exponent is still there:", cube.grad_fn._saved_exponent)
 # There is one more way to see a tensor go. The tensor `doubled` below has no name any more after `del`. But `sin` saved it, so the graph holds it. A *weak reference* lets us ask whether an object still exists, without holding it ourselves. The last lines ask it of a result that its own node has saved:
 
 # %% tags=["C06.9"]
-def state(reference):
+def fate(reference):
     return "alive" if reference() is not None else "gone"
 
 
@@ -260,13 +260,13 @@ doubled = w * 2
 total = doubled.sin().sum()
 reference = weakref.ref(doubled)
 del doubled
-print("after del:     ", state(reference))
+print("after del:     ", fate(reference))
 total.backward()
-print("after backward:", state(reference))
+print("after backward:", fate(reference))
 result = w.exp()
 reference = weakref.ref(result)
 del result
-print("a result of its own node, after del:", state(reference))
+print("a result of its own node, after del:", fate(reference))
 
 # %% [markdown]
 # `del` in your code frees nothing as long as a node has saved the tensor. And in the moment in which backward empties the slot, the tensor is gone. It does not wait for a garbage collector. The last line shows that a result and its node form no ring. If they did, the result would still be alive.

@@ -108,7 +108,7 @@ draw(y)
 # **Notice:**
 #
 # - `v` is STALE. Node 2, the second product, saved it at version 0, and `step` has written to it since.
-# - `u` was written to as well. But no note points at it: its node saved only `x`, because `x` is plain data and needs no gradient. So the write does no harm.
+# - `u` was written to as well. But no note names it: its node saved only `x`, because `x` is plain data and needs no gradient. So the write does no harm.
 #
 # In the first round `step` found no gradient and wrote nothing. So the error waited until the second. (The message above speaks of "AsStrided". `Linear` multiplies by the transposed weight, which is a view of it, and a view whose memory has been written to is given a new node: lesson 08.)
 #

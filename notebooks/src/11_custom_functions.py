@@ -422,7 +422,7 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
 # %% [markdown]
 # **Notice:**
 #
-# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Node 2 has no arrow for `w`, which came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
+# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a ring, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
 # - Below, in gy of `Again`, node 4 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
 # - In both of them `x` came out of its slot *with* its history, because it is an input.
 #

@@ -10,7 +10,7 @@ from course_lib.teach.instruments.ledger import ledger
 from course_lib.teach.instruments.processes import processes
 from course_lib.teach.instruments.step import step
 from course_lib.teach.instruments.watch import watch
-from course_lib.teach.pictures.chart import chart, grids, pixels
+from course_lib.teach.pictures.chart import chart, contour, grids, pixels
 from course_lib.teach.pictures.compare import compare
 from course_lib.teach.pictures.draw import draw
 from course_lib.teach.practice.cells import expect_error, show
@@ -18,6 +18,6 @@ from course_lib.teach.practice.home import home
 from course_lib.teach.practice.lesson import lesson
 
 __all__ = [
-    "chart", "compare", "digits", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson", "pixels",
-    "processes", "show", "step", "watch",
+    "chart", "compare", "contour", "digits", "draw", "expect_error", "explain", "grids", "home", "ledger", "lesson",
+    "pixels", "processes", "show", "step", "watch",
 ]  # fmt: skip

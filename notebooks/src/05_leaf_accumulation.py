@@ -30,12 +30,12 @@
 
 # %%
 import course_lib as torch
+import warnings
+
 from course_lib.teach import chart, draw, expect_error, lesson, step, watch
 from course_lib.teach.records import recorded
 
 L = lesson(5)
-
-import warnings
 
 # %% [markdown]
 # Here is the loop. It looks for the `w` at which `w * w / 2` is smallest, which is 0. The slope of `w * w / 2` is `w` itself. So a step with the rate 0.5 subtracts half of `w` from `w`, and each step should bring us halfway to 0.
@@ -125,9 +125,26 @@ for clears in (True, False):
 # %% [markdown]
 # The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far. This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
 #
-# Why does PyTorch work like this, if forgetting it hurts so much? Because adding is exactly what you want in two other situations. One is a tensor that is used several times in a program. The other is a batch that is too large for your memory. We look at them in this order.
+# ## Exercises: an easy one already now
 #
+# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one honest step of gradient descent.
+#
+# ```python
+# w.grad = None                             # A
+# loss.backward()                           # B
+# with torch.no_grad(): w -= 0.1 * w.grad   # C
+# loss = ((w - 3) ** 2).sum()               # D
+# ```
+
+# %%
+order = None
+
+L.check("05.4", order)
+
+# %% [markdown]
 # ## How often does a leaf receive a gradient in one pass?
+#
+# Why does PyTorch work like this, if forgetting it hurts so much? Because adding is exactly what you want in two other situations. One is a tensor that is used several times in a program. The other is a batch that is too large for your memory. We look at them in this order.
 #
 # Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
 #
@@ -173,7 +190,7 @@ with warnings.catch_warnings():
 L.predict("05.p2", None)
 
 # %% [markdown]
-# We make both graphs first, so that they fit into one picture, and run the passes one after the other.
+# We make both graphs first, so that they fit into one picture, and run the passes one after the other. (`detail=0` leaves out contents and what nodes save, which does not matter here.)
 
 # %%
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
@@ -182,20 +199,33 @@ first, last = [(w * part).mean() / 2 for part in parts]
 names = {"w": w, "first": first, "last": last, "three samples": parts[0], "the outlier": parts[1]}
 picture = draw(first, last, names=names, detail=0)  # drawn before the passes, without contents
 first.backward()
-print(w.grad)
+print("after the first part:", w.grad)
 last.backward()
-print(w.grad)
-
-# %%
+print("after the second:", w.grad)
 picture
 
 # %% [markdown]
 # **Notice:**
 #
 # - There are two separate graphs. The only thing that they have in common is the green box of `w`, in which their gradients will meet.
-# - Each graph goes through a mean of its own, `MeanBackward0`. In the upper graph it is the mean of three numbers, so it divides by 3. In the lower graph it is the mean of a single one. After that, both are divided by 2.
+# - Each graph goes through a mean of its own, `MeanBackward0`. In the upper graph it is the mean of three numbers. In the lower graph it is the mean of a single one. After that, both are divided by 2.
 #
-# So multiply the factors along each path. A sample of the first part counts 1/3 (from its mean) · 1/2 (from the division) = 1/6. The outlier counts 1 (from its mean) · 1/2 = 1/2. In the whole batch each sample would have counted 1/4. So the outlier got twice the weight that it should have, the others got less, and the result is 6 instead of 4.
+# The result is 6 and not 4. To see why, ask how much each *sample* counts. That is a slope, too: how much does the loss change when this sample changes? So for once we make the samples a leaf, and read their `.grad`. (`w` is 1 and can be left out.)
+
+# %%
+x = torch.tensor([2.0, 2.0, 2.0, 10.0], requires_grad=True)
+x.mean().backward()
+whole, x.grad = x.grad, None
+for part in (x[:3], x[3:]):
+    (part.mean() / 2).backward()
+lines = {"in the whole batch": whole, "in two parts": x.grad}
+counts = {name: {k + 1: grad[k].item() for k in range(4)} for name, grad in lines.items()}
+chart({"how much a sample counts": counts}, across="sample (the fourth is the outlier)", up="slope", numbers=True)
+
+# %% [markdown]
+# **Notice:** in the whole batch each sample counts 1/4. In two parts the outlier counts 1/2, twice what it should, and the others count 1/6.
+#
+# These numbers are the factors along each path of the picture, multiplied. A sample of the first part is divided by 3, in its mean, and then by 2. The outlier is alone in its mean, so it is only divided by 2.
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
@@ -215,6 +245,21 @@ log.only("saved", "freed", "accumulated")
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
+# ## Exercises: cut your own batch
+#
+# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it. (`torch` is an argument because the check hands over the library on which it tries your function.)
+
+
+# %%
+def accumulate(torch, w, parts):
+    for x, y in parts:
+        loss = ((x * w - y) ** 2).mean()
+        (loss / len(parts)).backward()
+
+
+L.check("05.3", accumulate)
+
+# %% [markdown]
 # ## Is a gradient of zero the same as no gradient?
 #
 # `.grad` can be empty in two ways. It can be None, or it can be a tensor of zeros. They mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros say that one has arrived, and that it was zero.
@@ -282,7 +327,7 @@ for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
 #
 # > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
 #
-# ## Exercises: what was added, and what was not
+# ## Exercises: zero and None
 #
 # **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
 #
@@ -299,19 +344,6 @@ for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
 state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None}
 
 L.check("05.1", state)
-
-# %% [markdown]
-# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it.
-
-
-# %%
-def accumulate(torch, w, parts):
-    for x, y in parts:
-        loss = ((x * w - y) ** 2).mean()
-        (loss / len(parts)).backward()
-
-
-L.check("05.3", accumulate)
 
 # %% [markdown]
 # **05.5 · Momentum that respects None** (8 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
@@ -416,23 +448,8 @@ L.build("05")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine can train with micro-batches. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
 #
-# ## Exercises: in order, and harder
+# ## Exercises: what happens, and whose memory it is
 #
-# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one honest step of gradient descent.
-#
-# ```python
-# w.grad = None                             # A
-# loss.backward()                           # B
-# with torch.no_grad(): w -= 0.1 * w.grad   # C
-# loss = ((w - 3) ** 2).sum()               # D
-# ```
-
-# %%
-order = None
-
-L.check("05.4", order)
-
-# %% [markdown]
 # **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer `"raises now"` (the offending line itself raises), `"raises at backward"` (a backward call raises, later), `"silently wrong"` (no error, but `got` is not what the comment asks for) or `"fine"`. One of them needs something from lesson 00: what a pass lets go of when it is over.
 #
 # ```python

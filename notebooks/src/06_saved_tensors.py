@@ -24,7 +24,7 @@
 # - say why one graph can run backward twice and another one cannot;
 # - decide when `retain_graph=True` is right, and recognise the case in which it gives you a wrong gradient without a word.
 #
-# **Minutes** 100, in two sittings: a rest is marked in the middle · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
+# **Minutes** 100, in two sittings with exercises in each · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
 #
 # [← 05 Leaf accumulation](05_leaf_accumulation.ipynb) · [all lessons](home.ipynb) · [07 Version counters →](07_version_counters.ipynb)
 
@@ -32,7 +32,7 @@
 import course_lib as torch
 import weakref
 
-from course_lib.teach import compare, draw, expect_error, explain, ledger, lesson, show, step
+from course_lib.teach import compare, draw, expect_error, ledger, lesson, show, step
 
 L = lesson(6)
 
@@ -217,7 +217,7 @@ held.plot()
 # %% [markdown]
 # **Notice:**
 #
-# - Backward begins after event 4. Until then the line only climbs, and from then on it only falls. The peak lies between the two, at the end of the forward pass. (The line counts what nodes have saved. Gradients come on top during backward; the ledger leaves them out.) Evaluation under `no_grad` saves nothing, and so it often fits where training does not.
+# - Backward begins after event 4, at the dotted line. Until then nothing is let go, and from then on nothing is saved. So the most is held around the end of the forward pass. (The line counts what nodes have saved. Gradients come on top during backward; the ledger leaves them out.) Evaluation under `no_grad` saves nothing, and so it often fits where training does not.
 # - There are four slots, but only three memories. `h` was saved twice: by `relu` as its result, and by the second product as an input. Its 12000 bytes are not free when the second product has run. They are free at event 7, when `relu` has run, too.
 # - `X @ W1` is not in the table. `relu` saved its result, so it does not need what it was given. `W1` is not in the table either, because no gradient is wanted for `X`.
 # - The grey part is memory that your program holds anyway: data and parameters. The coloured part was computed on the way. Such results in between are called *activations*. Here `h` is one, and if your program had no name for it, the graph alone would hold it.
@@ -229,7 +229,8 @@ held.plot()
 # Page through the next backward pass with the buttons, and look for the word *frees*: which node lets go of what, and in which step?
 
 # %% tags=["C06.4", "C06.5"]
-cube = w.sigmoid() ** 3
+squashed = w.sigmoid()
+cube = squashed**3
 y = cube.sum()
 step(y)
 
@@ -237,31 +238,38 @@ step(y)
 # And what is in the slots afterwards? The power had two: its operand, and the exponent 3.
 
 # %% tags=["C06.4", "C06.5"]
-with expect_error(RuntimeError, "after they have already been freed"):
+with expect_error(RuntimeError, "directly access saved tensors after they have already been freed", short=True):
     cube.grad_fn._saved_self
 print("the exponent is still there:", cube.grad_fn._saved_exponent)
-print("the 2 in w * 2 is saved as", (w * 2).grad_fn._saved_other)
 
 # %% [markdown]
 # **Notice:**
 #
 # - Each node empties its slots right after it has run, before the next node runs. So in the middle of a pass, the nodes that have run are empty, and the others still have all that they saved. (PyTorch's messages and our pictures call this *freed*.)
-# - The exponent 3 is a plain number. It takes no memory worth speaking of, so it stays. The 2 in `w * 2` is a different case: an operand that is a number is wrapped into a tensor before it is saved. That one is let go like any other.
-# - To read an emptied slot is an error. Look at its words: "Trying to backward through the graph a second time *(or directly access saved tensors after they have already been freed)*". This time it was the second half of the sentence.
+# - The exponent 3 is a plain number. It takes no memory worth speaking of, so it stays.
+# - To read an emptied slot is an error, and it is the one from the beginning. Its message has two halves: "Trying to backward through the graph a second time *(or directly access saved tensors after they have already been freed)*". This time it was the second half. (We print this long message only once, and from now on the words that matter.)
 #
-# There is one more way to see a tensor go. The tensor `doubled` below has no name any more after `del`. But `sin` saved it, so the graph holds it. A *weak reference* lets us ask whether an object still exists, without holding it ourselves:
+# There is one more way to see a tensor go. The tensor `doubled` below has no name any more after `del`. But `sin` saved it, so the graph holds it. A *weak reference* lets us ask whether an object still exists, without holding it ourselves. The last lines ask it of a result that its own node has saved:
 
 # %% tags=["C06.9"]
+def fate(reference):
+    return "alive" if reference() is not None else "gone"
+
+
 doubled = w * 2
-s = doubled.sin().sum()
-alive = weakref.ref(doubled)
+total = doubled.sin().sum()
+reference = weakref.ref(doubled)
 del doubled
-print("after del:     ", "alive" if alive() is not None else "gone")
-s.backward()
-print("after backward:", "alive" if alive() is not None else "gone")
+print("after del:     ", fate(reference))
+total.backward()
+print("after backward:", fate(reference))
+result = w.exp()
+reference = weakref.ref(result)
+del result
+print("a result of its own node, after del:", fate(reference))
 
 # %% [markdown]
-# `del` in your code frees nothing as long as a node has saved the tensor. And in the moment in which backward empties the slot, the tensor is gone. It does not wait for a garbage collector.
+# `del` in your code frees nothing as long as a node has saved the tensor. And in the moment in which backward empties the slot, the tensor is gone. It does not wait for a garbage collector. The last line shows that a result and its node form no ring. If they did, the result would still be alive.
 #
 # > **The rule.** A node lets go of its saved tensors right after it has run.
 #
@@ -293,6 +301,38 @@ print("sin for relu:  ", held_by(W1, W2, torch.sin), "- and with W2 frozen:", he
 #
 # > **The rule.** Freezing lowers the memory of the forward pass if it begins at the input. Further on it does so only where no other node needs what was saved.
 #
+# ## Exercises: two for the first sitting
+#
+# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
+
+# %%
+keeps = {
+    "x + y": None,
+    "x * y": None,
+    "x * c": None,
+    "x ** 2": None,
+    "x.exp()": None,
+    "x.relu()": None,
+    "x.log()": None,
+    "x.sum()": None,
+}
+
+L.check("06.1", keeps)
+
+# %% [markdown]
+# **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result hold four memories. Rewrite `loss_of` so that they hold two, with the same value and the same gradient.
+
+# %%
+def loss_of(torch, x, mask, weight, scale):
+    h = x * mask
+    h = h * weight
+    h = h / scale
+    return h.sin().sum()
+
+
+L.check("06.5", loss_of)
+
+# %% [markdown]
 # ## A rest
 #
 # This is the middle of the lesson. You know now what is saved, how much it is, and when it goes. What follows from it is the second half: why a graph can run once, what `retain_graph=True` does, and what happened to the gate.
@@ -321,7 +361,7 @@ a, b, e, v = (x + 1).sum(), (x * x).sum(), x.exp().sum(), x.view(3, 1).sum()
 for result in (a, a, v, v, b, e):  # a and v run twice
     result.backward()
 for result in (b, e):
-    with expect_error(RuntimeError, "backward through the graph a second time"):
+    with expect_error(RuntimeError, "backward through the graph a second time", short=True):
         result.backward()
 
 # %% [markdown]
@@ -352,14 +392,14 @@ loss = (once * w).sum()
 loss.backward()  # step 0
 loss = (once * w).sum()
 picture = draw(loss)
-with expect_error(RuntimeError, "backward through the graph a second time"):
+with expect_error(RuntimeError, "backward through the graph a second time", short=True):
     loss.backward()  # step 1
 picture
 
 # %% [markdown]
 # **Notice:** the product and the sum of the second step are new. The product has all that it needs: none of its notes says FREED. But its way back leads to the sigmoid, and there is only *one* node of the sigmoid, because the gate was computed once. Step 0 has run this node and emptied its slot.
 #
-# > **The rule.** A part of the graph that is built in front of a loop can be run by the first pass of the loop only, unless nothing was saved in it.
+# > **The rule.** A part of the graph that is built in front of a loop can be run only once, unless its nodes saved nothing.
 #
 # ## What does `retain_graph=True` really do?
 #
@@ -409,7 +449,7 @@ with ledger() as held:
         print("step", number, "-", held.now, "bytes")
 
 # %% [markdown]
-# Each step adds 12 bytes, and none of them is ever let go, because every step can be reached from the newest state. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory. (What people mean in such a loop is usually that the gradient should stop at the step before. Lesson 09 shows how to say so.)
+# Each step adds 12 bytes, and none of them is ever let go. The flag keeps what each pass would let go, and the newest state still leads to all the steps before it. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory. (What people mean in such a loop is usually that the gradient should stop at the step before. Lesson 09 shows how to say so.)
 #
 # Does a gate in front of the loop pile up in the same way?
 
@@ -499,16 +539,6 @@ for _ in range(40):
 print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w).item():.4f}")
 
 # %% [markdown]
-# `explain` knows the error with which the lesson began. Ask it about the part that was computed in front of the loop, and it lists what people do about it: the changes that cure, and those that only silence. By now you know what each of them costs.
-
-# %% tags=["P6"]
-once = s.sigmoid()
-(once * w).backward()
-with expect_error(RuntimeError, "backward through the graph a second time"):
-    (once * w).backward()
-explain(once)
-
-# %% [markdown]
 # > **The rule.** What was computed from a parameter has to be computed again once the parameter was stepped, with or without `retain_graph=True`.
 #
 # ## Build your own engine: slots that are emptied
@@ -528,27 +558,10 @@ L.build("06")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine frees memory during backward, and it raises the error of the gate. The picture below it is of your own graph.
 #
-# ## Exercises
+# ## Exercises: three for the second sitting
 #
-# They stand in the order in which they become harder; the numbers are only their names. Every answer is checked by what it does. `L.hint("06.1")` helps, `L.solution("06.1")` explains, and `L.progress()` lists what you have solved.
+# `L.hint("06.2")` helps, `L.solution("06.2")` explains, and `L.progress()` lists what you have solved.
 #
-# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
-
-# %%
-keeps = {
-    "x + y": None,
-    "x * y": None,
-    "x * c": None,
-    "x ** 2": None,
-    "x.exp()": None,
-    "x.relu()": None,
-    "x.log()": None,
-    "x.sum()": None,
-}
-
-L.check("06.1", keeps)
-
-# %% [markdown]
 # **06.2 · Which happens?** (8 minutes). In every program `x` is a fresh `torch.tensor([1.0, 2.0], requires_grad=True)`, and its author wants `x.grad` to be the gradient of `y`. Answer with `"fine"`, `"raises now"` (some line other than a backward raises), `"raises at backward"`, or `"silently wrong"` (no error, and another number in `x.grad`).
 #
 # | | program |
@@ -566,7 +579,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("06.2", happens)
 
 # %% [markdown]
-# **06.3 · A part outside the loop** (8 minutes). `w` is a leaf, and `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes. Then nothing needs to be retained.
+# **06.3 · A part outside the loop** (8 minutes). `w` is a leaf, and `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes, because then nothing needs to be retained. The lesson's own cure counts. But think of `w.exp()` as a large part of a model that does not change between the batches and is expensive: can you do it with a single `w.exp()`?
 
 # %%
 def collect(torch, w, batches):
@@ -578,19 +591,6 @@ def collect(torch, w, batches):
 
 
 L.check("06.3", collect)
-
-# %% [markdown]
-# **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result hold four memories. Rewrite `loss_of` so that they hold two, with the same value and the same gradient.
-
-# %%
-def loss_of(torch, x, mask, weight, scale):
-    h = x * mask
-    h = h * weight
-    h = h / scale
-    return h.sin().sum()
-
-
-L.check("06.5", loss_of)
 
 # %% [markdown]
 # **06.4 · The bill** (8 minutes, harder). `x` is `torch.ones(1000, requires_grad=True)` and `c` is `torch.ones(1000)`, so each takes 4000 bytes. For each program: what is the **peak**, the most bytes that nodes hold at one time? As in the table of the ledger, the memory of leaves counts. A memory counts once and whole, even if only a slice of it was saved. A number such as 3 counts as nothing.
@@ -638,7 +638,7 @@ L.check("06.4", peaks)
 # - **C06.13** With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved.
 # - **C06.12** With retain_graph=True, a part that is built once before a loop has no right gradient after x is stepped: `x.exp()`, whose node saved the result, gives the gradient at the old x and no error, and `x * x`, whose node saved x, raises.
 #
-# **When you meet the error at work.** "Trying to backward through the graph a second time" means that two passes came to one node that had saved something. Look for what both of them share: a tensor that was computed in front of the loop, or a state that came from the step before. `draw(loss)`, called before the second pass, shows which slots are empty already. Compute the shared part in the loop, or detach the state. Use `retain_graph=True` only for two losses of the same step.
+# **When you meet the error at work.** "Trying to backward through the graph a second time" means that two passes came to one node that had saved something. Look for what both of them share: a tensor that was computed in front of the loop, or a state that came from the step before. `draw(loss)`, called before the second pass, shows which slots are empty already, and `explain()` after the error lists what cures it and what only silences it. Compute the shared part in the loop, or detach the state. Use `retain_graph=True` only for two losses of the same step.
 #
 # **Left out, compared with PyTorch.** On a GPU, memory that is let go returns to a caching allocator, so `nvidia-smi` shows no change. Some kernels save more than a formula needs (`x ** c` with a tensor `c` saves base, exponent and result). Gradients that are on their way take memory, too, and the ledger leaves them out. Saved tensors can be packed into something smaller, or computed again instead of saved: lesson 14.
 #

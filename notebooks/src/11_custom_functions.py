@@ -176,9 +176,9 @@ print("built in: ", torch.autograd.grad(x**3, x, upstream))
 # %% [markdown]
 # ## Exercises: an easy one already now
 #
-# (In this lesson an exercise stands where you have just read what it needs. The numbers are names, so none is missing when they do not follow each other.)
+# (An exercise stands where you have just read what it needs. So their numbers do not follow each other, and none is missing.)
 #
-# **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. A unit outside the window is so far from switching that it had better be left alone.
+# **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. (The ends themselves do not matter.) A unit outside the window is so far from switching that it had better be left alone.
 #
 # `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.
 
@@ -199,7 +199,7 @@ L.check("11.0", OnOff)
 # %% [markdown]
 # ## Does it matter where you keep a tensor?
 #
-# `ctx` is an ordinary Python object. So you can also write `ctx.mine = t` in forward, and read `ctx.mine` in backward. You will find this in a good deal of published code, and it has its place: numbers, shapes and settings belong there. Does it matter for tensors?
+# `ctx` is an ordinary Python object. So you can also write `ctx.mine = t` in forward, and read `ctx.mine` in backward. It has its place: numbers, shapes and settings belong there. Does it matter for tensors?
 #
 # Here is the cube once more, written with an attribute. The place in which `save_for_backward` puts a tensor is called a *slot* (lesson 06). So `Cube` keeps its input in a slot, and `Stash` keeps it in an attribute.
 
@@ -226,7 +226,7 @@ for function in (Cube, Stash):
 #
 # ```python
 # x = torch.tensor([2.0], requires_grad=True)
-# h = x * 1
+# h = x + 0            # so that h is no leaf, and may be written to
 # y = Cube.apply(h)    # and then the same with Stash
 # h.mul_(10)           # somebody reuses the memory of h
 # y.backward()
@@ -242,7 +242,7 @@ L.predict("11.p1", None)
 
 # %% tags=["C11.1", "C11.4", "P17"]
 x = torch.tensor([2.0], requires_grad=True)
-h = x * 1
+h = x + 0
 slot, attribute = Cube.apply(h), Stash.apply(h)
 h.mul_(10)
 assert attribute.grad_fn.mine is h  # what forward called ctx is now grad_fn
@@ -279,6 +279,11 @@ class Exp(torch.autograd.Function):
         ctx.save_for_backward(result if slot else None)
         ctx.result = None if slot else result
         return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        (result,) = ctx.saved_tensors
+        return grad * (ctx.result if result is None else result), None
 
 
 def state(result):
@@ -340,10 +345,10 @@ class Sensor(torch.autograd.Function):
 x = torch.tensor([0.5, 1.5], requires_grad=True)
 y = Sensor.apply(x)
 y.sum().backward()
-print(y, "slopes:", x.grad)
+print(y, "slopes:", x.grad, x.grad.dtype)
 
 # %% [markdown]
-# The same two temperatures as before, and now they have a history and a gradient.
+# The same two temperatures as before, and now they have a history and a gradient. (NumPy computes in float64, so `y` and what arrives are float64. `x` is float32, and the engine has converted its gradient to that.)
 #
 # ## Can your backward be differentiated once more?
 #
@@ -417,7 +422,7 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
 # %% [markdown]
 # **Notice:**
 #
-# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Node 2 has no arrow for `w`, which came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
+# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a ring, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
 # - Below, in gy of `Again`, node 4 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
 # - In both of them `x` came out of its slot *with* its history, because it is an input.
 #
@@ -427,7 +432,9 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
 #
 # ## What does backward owe?
 #
-# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.** **Now the third story can be finished**, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0.
+# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.**
+#
+# With that the third story can be finished, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0.
 
 
 # %%
@@ -645,18 +652,7 @@ L.check("11.10", ScaleGradient)
 # %% [markdown]
 # ## What can the engine not see by itself?
 #
-# It sees what goes into `apply` and what comes out. What happens in between it has to be told. Each method of `ctx` says one thing:
-#
-# | you write | it says | if you leave it out |
-# | --- | --- | --- |
-# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
-# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
-# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
-# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
-# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
-# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
-#
-# You know the first two. The others follow, one by one.
+# It sees what goes into `apply` and what comes out. What happens in between it has to be told, and each method of `ctx` tells one thing. You know two of them, `save_for_backward` and `needs_input_grad`. We go through the others with one small Function each.
 #
 # **Your backward cannot be differentiated.** It reads saved intermediates, for example, as that of `Mix` does. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell tries it twice, once behind a square and once with the result itself:
 
@@ -678,9 +674,35 @@ gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
 print("of the result itself: gy has a history:", gy.requires_grad)
 
 # %% [markdown]
-# The last line shows a hole. A square sends back a gradient with a history, 2 times the result, and the error comes. The result itself is given a plain 1. If the gradient that arrives has no history, then what backward returns has none either, not even one that refuses. In a loss it is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
+# The last line shows a hole. The error sits in the history of what backward returns, and that history begins with the gradient that arrives. A square sends back 2 times the result, which has a history. The result itself is given a plain 1: no history, and so no error. In a loss this gradient is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
 #
-# **Your forward writes into its argument.** `Triple` does. `mark_dirty` says so, and what it names must also be returned, or `apply` raises. We do it once without the mark and once with it, and ask for the slope of `h` *after* the write. `h` is 6 then, three times `x`, so it should be 3. (`compare` draws the graph of `h` before and after the marked write.)
+# **Your forward writes into its argument.** The engine does not see that, so you tell it with `ctx.mark_dirty(x)`. What is marked must also be returned, or `apply` raises. Here is a Function that can do it in both ways:
+#
+# ```python
+# class Triple(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x, mark):
+#         if mark:
+#             ctx.mark_dirty(x)
+#         return x.mul_(3)
+#
+#     @staticmethod
+#     def backward(ctx, grad):
+#         return 3 * grad, None
+#
+# x = torch.tensor(2.0, requires_grad=True)
+# h = x * 1
+# Triple.apply(h, False)                 # and then the same with True
+# print(torch.autograd.grad(h, x))       # the slope of h, which is 6 now
+# ```
+#
+# **Predict.** What is this slope without the mark, and what with it? Answer with a pair. Each entry is a number, or `"error"`.
+
+# %%
+L.predict("11.p6", None)
+
+# %% [markdown]
+# `compare` draws the graph of `h` before and after the marked write:
 
 
 # %% tags=["C11.11"]
@@ -710,7 +732,7 @@ print("h is", h.item(), "and its slope", torch.autograd.grad(h, x, retain_graph=
 compare(before, draw(h))
 
 # %% [markdown]
-# **Notice:** an argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (It is at version 2 then: `mul_` counted one, and the mark another.)
+# **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (It is at version 2 then: `mul_` counted one, and the mark another.)
 #
 # **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`. Watch what happens to a loss that is made of this result:
 
@@ -780,9 +802,41 @@ print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", T
 print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
 
 # %% [markdown]
+# Here are all that you tell the engine with, in one table:
+#
+# | you write | it says | if you leave it out |
+# | --- | --- | --- |
+# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
+# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
+# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
+# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
+# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
+# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+
+# %% [markdown]
 # ## What does `apply` look at, and what not?
 #
-# `apply` looks at its own arguments. It does not look into lists. If you pass tensors in a list, they are not tracked: no arrow leads to them, and they get no gradient. Nothing raises.
+# A Function that adds up many tensors takes the first one and a list of the others:
+#
+# ```python
+# class Total(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, first, others):
+#         return first + sum(others)
+#
+#     @staticmethod
+#     def backward(ctx, grad):
+#         return grad, None  # there is one argument more, and it is no tensor
+#
+# a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+# Total.apply(a, [b]).backward()
+# print(a.grad, b.grad)
+# ```
+#
+# **Predict.** What are the two gradients? Answer with a pair; each entry is a number, None or `"error"`.
+
+# %%
+L.predict("11.p7", None)
 
 # %% tags=["C11.16"]
 class Total(torch.autograd.Function):
@@ -792,7 +846,7 @@ class Total(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return grad, None  # for the list there is nothing to return but None
+        return grad, None  # there is one argument more, and it is no tensor
 
 
 a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
@@ -800,11 +854,13 @@ Total.apply(a, [b]).backward()
 print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.needs_input_grad)
 
 # %% [markdown]
-# If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
+# `apply` looks at its own arguments, and not into lists. A tensor in a list is not tracked: no arrow leads to it, and it gets no gradient, although the formula uses it. Nothing raises.
+#
+# > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
 # ## Exercises: what has to be said
 #
-# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson. The backward of `Exp` multiplies by what it kept, in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`).
+# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson; `Exp` keeps its result in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`). (For G: does the rule of lesson 07 about writing to leaves hold for a Function, too?)
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -1084,13 +1140,13 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
     print(name, x.grad)
 
 # %% [markdown]
-# 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. The slots fit in number, so nobody notices. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
+# 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. One tensor was saved last and one is read, so nothing raises. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
 #
 # <details><summary>The four lines</summary>
 #
 # | line | verdict | why |
 # | --- | --- | --- |
-# | 1 | works, by luck | Nothing is recorded inside of forward, so the call is harmless. But it calls `save_for_backward` on *your* ctx. |
+# | 1 | right, as far as the value goes | Nothing is recorded inside of forward, so it may be called. But it calls `save_for_backward` on *your* ctx, and lines 2 and 4 do not fit that. |
 # | 2 | wrong, together with line 4 | It throws away what line 1 has saved, and line 4 reads it. |
 # | 3 | a waste | The stride is a number. As a tensor it has to be turned back into a number in backward. Keep it as it is. |
 # | 4 | wrong | It reads slots that are not its own. It is right only if both Functions save the same things in the same order. |
@@ -1101,7 +1157,7 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 #
 # `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
 #
-# 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. Turn each number into a tensor with `as_tensor`; it wants no gradient, so its arrow leads to nothing. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
+# 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. For the node, turn each number into a tensor with `as_tensor`; it wants no gradient, so its arrow leads to nothing. (`forward` is given the number as it is.) Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.
 # 3. If recording is on and any argument wants a gradient, hang the node on the result. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history.
 # 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
@@ -1122,7 +1178,7 @@ L.build("11")
 # Come back for them when you like. The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
 #
 #
-# **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. It raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
+# **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. We have broken the version below: it raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
 
 # %%
 class SegmentSum(torch.autograd.Function):
@@ -1183,7 +1239,7 @@ class CrossEntropy(torch.autograd.Function):
 L.check("11.9", CrossEntropy)
 
 # %% [markdown]
-# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), each step from itself and the K − 1 steps before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step, and pass it on through the convolution as it is. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, for something you compute after `with torch.enable_grad():`.)
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), each step from itself and the K − 1 steps before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`: under `with torch.enable_grad():` compute the convolution once more, of `x.detach().requires_grad_()` and such a `weight`.)
 
 # %%
 class Spikes(torch.autograd.Function):

@@ -78,8 +78,8 @@ def test_without_a_notebook_the_text_is_printed(capsys):
     assert lines[0].startswith("# course_lib/") and lines[-1] == "ValueError: no"
 
 
-def test_the_version_error_can_be_short(torch, capsys):
-    """Of the version error short=True keeps the tensor and its two numbers; other messages stay whole."""
+def test_a_long_message_can_be_short(torch, capsys):
+    """Of the version error short=True keeps the tensor and its two numbers, of other messages the fragment, if any."""
     x = torch.ones(2, requires_grad=True) * 1
     y = x.sin()
     x.add_(1)
@@ -87,9 +87,13 @@ def test_the_version_error_can_be_short(torch, capsys):
         y.sum().backward()
     with expect_error(ValueError, short=True):
         raise ValueError("no")
+    with expect_error(ValueError, "of many", short=True):
+        raise ValueError("a message of many words")
 
     told = "[torch.FloatTensor [2]], which is output 0 of Add, is at version 1; expected version 0 instead"
-    assert capsys.readouterr().out.splitlines() == [f"RuntimeError: … {told} …", "ValueError: no"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"RuntimeError: … {told} …", "ValueError: no", "ValueError: … of many …",
+    ]  # fmt: skip
 
 
 @pytest.fixture

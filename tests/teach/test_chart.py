@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import course_lib
-from course_lib.teach import chart, grids, pixels
+from course_lib.teach import chart, contour, grids, pixels
 
 PANELS = {"one": {"ours": {1: 10, 4: 2000}, "theirs": {1: 2.5}}, "two": {"ours": {1: 3}}}
 
@@ -46,6 +46,23 @@ def test_numbers_stand_at_the_points_of_a_chart():
 
     assert all(f">{word}<" in numbered and f">{word}<" not in plain for word in ("7", "9", "15", "32"))
     assert numbered.count(">9<") == 2 and plain.count("<use") > numbered.count("<use")
+
+
+def test_a_contour_has_a_panel_for_each_path():
+    """Points stand in the text as they were given, and each panel has the lines of equal height."""
+    paths = {"to and fro": [(3.0, 1.0), (2.0, -0.5)], "straight": [(3.0, 1.0), (0.0, 0.0)]}
+    figure = contour(lambda x, y: x**2 + 9 * y**2, paths, across="x", up="y")
+
+    assert str(figure).splitlines()[1:] == ["  to and fro: (3, 1) → (2, -0.5)", "  straight: (3, 1) → (0, 0)"]
+    svg = drawing(figure)
+    assert all(f">{word}<" in svg for word in ("to and fro", "straight", "x", "y"))
+    assert svg.count("QuadContourSet") == 2 and svg == drawing(figure)
+
+
+def test_a_path_without_a_point_is_refused():
+    """There would be nothing to see."""
+    with pytest.raises(ValueError, match="at least one point in each path"):
+        contour(lambda x, y: x + y, {"nowhere": []}, "x", "y")
 
 
 def test_numbers_colour_cells():
@@ -98,6 +115,14 @@ def test_the_text_of_pixels_shows_the_image():
     assert str(figure) == "a corner  3\n@@        = @\n@"
     assert drawing(figure).count("<path") == 3 and ">a corner<" in drawing(figure)  # one for each grey of each image
     assert "fill='#000000' d='M0 0h10v10h-10zM10 0h10v10h-10zM0 10h10v10h-10z'" in drawing(figure)
+
+
+def test_more_than_eight_images_stand_in_rows():
+    """Nine images are two rows, of five and of four, in the text and in the picture."""
+    figure = pixels([each for k in range(9) for each in (str(k), [[1.0]])])
+
+    assert str(figure).splitlines() == ["0  1  2  3  4", "@  @  @  @  @", "5  6  7  8", "@  @  @  @"]
+    assert [drawing(figure).count(f"y='{top}'") for top in (15, 49)] == [5, 4]
 
 
 def test_pixels_need_no_matplotlib(monkeypatch):

@@ -533,6 +533,15 @@ def test_parts_of_a_pass_have_names(torch):
         assert ">forward</text>" in plot.svg and ">backward</text>" in plot.svg
 
 
+def test_the_plot_of_one_pass_says_where_freeing_begins(torch):
+    """Two passes, one after the other, have no such place."""
+    x = torch.ones(50, requires_grad=True)
+    with ledger() as held:
+        for _ in range(2):
+            x.exp().sum().backward()
+    assert ">freeing</text>" in example(torch).plot().svg and ">freeing</text>" not in held.plot().svg
+
+
 def test_the_same_pass_gives_the_same_picture(torch):
     assert example(torch).plot().html == example(torch).plot().html
 

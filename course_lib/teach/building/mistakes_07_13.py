@@ -504,6 +504,27 @@ def never_released(torch):
     return second_pass(cube(torch)[0].apply) and not second_pass(lambda x: x.exp())
 
 
+@mistake(11, "`forward` is given a tensor where the caller has given a plain number. Turn numbers into tensors for the "
+         "node only; `forward` gets the arguments as they are.",
+         ("            result = cls.forward(ctx, *args)\n",
+          "            result = cls.forward(ctx, *(as_tensor(each) for each in args))\n"))  # fmt: skip
+def numbers_turned_into_tensors(torch):
+    seen = []
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            seen.append(factor)
+            return x * 2.0
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2.0, None
+
+    Scaled.apply(leaf(torch), 2.0)
+    return isinstance(seen[0], torch.Tensor)
+
+
 @mistake(11, "`needs_input_grad` is a list. In PyTorch it is a tuple, and prints like one.",
          ("tuple(to is not None for to, _ in ctx.next_functions)", "[to is not None for to, _ in ctx.next_functions]")
          )  # fmt: skip

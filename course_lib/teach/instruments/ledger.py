@@ -179,6 +179,9 @@ class Account:
         self.peak = max(totals, default=0)
         self.peak_at = totals.index(self.peak) + 1 if totals else 0
         self.now = totals[-1] if totals else 0
+        kinds = [event.kind for event in events]
+        saved = kinds.count(SAVED)  # in one plain pass all saving comes first, and then all freeing begins
+        self.turns_at = saved + 1 if FREED in kinds and kinds[:saved].count(SAVED) == saved else None
 
     def find_pieces(self, events, recording):
         """Make the lines, and see which of them are about one memory: an address means something while it is held."""
@@ -481,6 +484,12 @@ def paint(axes, account, marks):
         f"peak: {account.peak:,} B", (account.peak_at, highest), xytext=(-9 if right else 9, 5),
         textcoords="offset points", ha="right" if right else "left", va="bottom", fontweight="bold", color="#111111",
     )  # fmt: skip
+    if begin := account.turns_at:
+        axes.axvline(begin - 0.5, color="#D55E00", linestyle=":", linewidth=1.8)
+        for side, words in (("right", "saving"), ("left", "freeing")):
+            axes.annotate(words, (begin - 0.5, 0.5 * highest), xytext=(-8 if side == "right" else 8, 0), ha=side,
+                          va="center", textcoords="offset points", color="#111111",
+                          bbox={"facecolor": "#FFFFFF", "edgecolor": "none", "pad": 2.5})  # fmt: skip
     axes.set_xlim(0.5, count + 0.5)
     axes.set_ylim(0, highest * (1.3 if marks else 1.16) if highest else 1)
     for before, name in marks:

@@ -1,6 +1,7 @@
-"""`chart`: lines over numbers, `grids`: small tables of numbers, `pixels`: small grey images. Pictures with their text.
+"""`chart`: lines over numbers, `contour`: paths in a valley, `grids`: tables, `pixels`: grey images; with their text.
 
     chart({"loss": {"ours": {0: 4.0, 1: 1.2}}}, across="step", up="loss")
+    contour(lambda x, y: x**2 + 9 * y**2, {"SGD": [(3.0, 1.0), (2.0, -0.5)]}, across="x", up="y")
     grids(["weights", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "gradients", [[31, 21]]])
     pixels(["a corner", [[1.0, 1.0], [1.0, 0.0]]])
 
@@ -14,6 +15,9 @@ import io
 import logging
 import re
 import sys
+import textwrap
+
+import numpy as np
 
 from course_lib.teach.pictures.layout import FONTS, in_short
 
@@ -52,6 +56,41 @@ def chart(panels, across, up, log=False, numbers=False):
         axes[0].set_ylabel(up)
 
     return Figure(chart_text(panels, across, up), paint, (7.6, 3.2))
+
+
+def contour(height, paths, across, up):
+    """Paths over the lines of equal height of height(x, y), one panel each: {title: [(x, y), (x, y), …]}.
+
+    `height` is called with NumPy arrays. A cross marks the lowest point that the panel shows.
+    Raises ValueError for a path without a point.
+    """
+    if not paths or not all(map(len, paths.values())):
+        raise ValueError("contour() wants {title: [(x, y), …]}, with at least one point in each path.")
+    points = np.array([point for path in paths.values() for point in path], dtype=float)
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = np.maximum(0.1 * (high - low), 1e-9) + [0.15 * (high - low)[0], 0]  # so that the lowest point has room
+    x, y = (np.linspace(a, b, 241) for a, b in zip(low - margin, high + margin, strict=True))
+    land = height(*np.meshgrid(x, y))
+    lowest = np.unravel_index(land.argmin(), land.shape)
+    top = max(float(height(*point)) for point in points)
+    levels = land.min() + (top - land.min()) * (np.arange(1, 10) / 8) ** 2  # steps of equal length up a bowl
+
+    def paint(figure):
+        axes = figure.subplots(len(paths), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, (title, path) in zip(axes, paths.items(), strict=True):
+            axis.contour(x, y, land, levels=levels, colors="#999999", linewidths=0.8)
+            axis.plot(x[lowest[1]], y[lowest[0]], "+", color="#D55E00", markersize=13, markeredgewidth=2.5)
+            axis.plot(*zip(*path, strict=True), "o-", color=COLOURS[0], markersize=3.5, linewidth=1.3)
+            axis.set_title(title)
+            axis.set_ylabel(up)
+            axis.spines[["top", "right"]].set_visible(False)
+        axes[-1].set_xlabel(across)
+
+    text = [f"paths across {across} and up {up}"]
+    for title, path in paths.items():
+        words = " → ".join(f"({number(round(a, 2) + 0.0)}, {number(round(b, 2) + 0.0)})" for a, b in path)
+        text += textwrap.wrap(f"{title}: {words}", 100, initial_indent="  ", subsequent_indent="    ")
+    return Figure("\n".join(text), paint, (7.6, 0.6 + 1.65 * len(paths)))
 
 
 def plain_ticks(axis, lines):
@@ -193,7 +232,7 @@ INK = " .:-=+*#%@"  # from white to black
 
 
 def pixels(items):
-    """Grey images side by side: a title and its rows of numbers from 0, white, to 1, black; the next title …"""
+    """Grey images side by side, at most eight in a row: a title and rows of numbers from 0, white, to 1, black; …"""
     images = [(str(title), rows_of(rows)) for title, rows in zip(items[::2], items[1::2], strict=True)]
     if not images or any(not 0 <= value <= 1 for _, rows in images for row in rows for value in row):
         raise ValueError("pixels() wants [title, rows, title, rows …], with numbers from 0 to 1 in the rows.")
@@ -209,19 +248,31 @@ class Pixels(Figure):
 
     @property
     def html(self):
-        """The images in a row, described by their text."""
-        shapes, left, tall = [], 10, max(len(rows) for _, rows in self.images) * SIDE + 24
-        for title, rows in self.images:
-            wide = max(len(rows[0]) * SIDE, 7 * len(title))
-            at = f"x='{left + wide // 2}' y='15' font-size='12' text-anchor='middle' font-family=\"{FONTS}\""
-            shapes.append(f"<text {at}>{html.escape(title)}</text>")
-            shapes.append(f"<g transform='translate({left + (wide - len(rows[0]) * SIDE) // 2} 22)'>{drawn(rows)}</g>")
-            left += wide + 20
-        size = f"width='{left - 10}' height='{tall}' viewBox='0 0 {left - 10} {tall}'"
+        """The images in rows, described by their text."""
+        shapes, widest, top = [], 0, 0
+        for line in lines_of(self.images):
+            left = 10
+            for title, rows in line:
+                wide = max(len(rows[0]) * SIDE, 7 * len(title))
+                font = f"font-size='12' text-anchor='middle' font-family=\"{FONTS}\""
+                shapes.append(f"<text x='{left + wide // 2}' y='{top + 15}' {font}>{html.escape(title)}</text>")
+                place = f"{left + (wide - len(rows[0]) * SIDE) // 2} {top + 22}"
+                shapes.append(f"<g transform='translate({place})'>{drawn(rows)}</g>")
+                left += wide + 20
+            widest, top = max(widest, left - 10), top + max(len(rows) for _, rows in line) * SIDE + 24
+        size = f"width='{widest}' height='{top}' viewBox='0 0 {widest} {top}'"
         return as_image(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{''.join(shapes)}</svg>", self.text)
 
 
 SIDE = 10  # of a pixel in the picture
+IN_A_ROW = 8  # images
+
+
+def lines_of(images):
+    """The images in rows of about one length."""
+    rows = -(-len(images) // IN_A_ROW)
+    each = -(-len(images) // rows)
+    return [images[first : first + each] for first in range(0, len(images), each)]
 
 
 def drawn(rows):
@@ -255,6 +306,11 @@ def rows_of(rows):
 
 def pixels_text(images):
     """The images as letters: the darker a pixel, the fuller its letter."""
+    return "\n".join(map(line_of_letters, lines_of(images)))
+
+
+def line_of_letters(images):
+    """One row of images as letters."""
     tall = max(len(rows) for _, rows in images)
     columns = []
     for title, rows in images:

@@ -23,7 +23,8 @@ PACKAGE = Path(__file__).resolve().parents[2]  # course_lib
 class expect_error:
     """The block must raise `kind` with `fragment` in its message; prints `TypeName: first line of it`.
 
-    short: of the version error only the tensor and its two numbers, for a lesson that has shown it whole.
+    short: for a lesson that has shown the message whole: of the version error only the tensor and its two numbers, of
+    any other error only the fragment.
 
     Raises AssertionError, in words, when nothing or something else is raised.
     """
@@ -54,8 +55,13 @@ class expect_error:
                 f"This block should raise {wanted}, but its message is: {error_text(error)}"
             ) from error
         remember(error)
-        show_card(cards.error(FACTS.sub(r"… \1 …", one_line(error)) if self.short else one_line(error)))
+        show_card(cards.error(self.in_short(error) if self.short else one_line(error)))
         return True
+
+    def in_short(self, error):
+        """The name of the error, and of its message what tells."""
+        facts, found = FACTS.subn(r"… \1 …", one_line(error))
+        return facts if found or not self.fragment else f"{type(error).__name__}: … {self.fragment} …"
 
 
 def one_line(error):

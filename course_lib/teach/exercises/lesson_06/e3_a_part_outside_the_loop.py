@@ -14,7 +14,10 @@ class Box:
 
 
 def run_counted(answer, torch, w, batches):
-    """Call the answer. How often the most-read saved tensor was read (-1: none was saved), and what reached w."""
+    """Call the answer. How often the most-read saved tensor was read (-1: none), how many nodes of exp, what reached w.
+
+    A node of exp saves its result, and no other node has to save that: the batches need no gradient.
+    """
     boxes, arrived = [], []
 
     def pack(tensor):
@@ -29,7 +32,9 @@ def run_counted(answer, torch, w, batches):
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         answer(torch, w, batches)
     handle.remove()
-    return max((box.reads for box in boxes), default=-1), arrived
+    result = [math.exp(value) for value in flat(w)]
+    computed = sum(tuple(box.tensor.shape) == tuple(w.shape) and near(flat(box.tensor), result) for box in boxes)
+    return max((box.reads for box in boxes), default=-1), computed, arrived
 
 
 def added(lists):
@@ -38,7 +43,7 @@ def added(lists):
 
 
 def check(answer, torch):
-    most = -1
+    most, more = -1, 0
     for shape, count in (((3,), 4), ((2, 3), 1), ((), 2), ((2, 1), 5)):  # counts that are no number of elements
         size = math.prod(shape)
         values, plain = numbers(size, -1.0, 1.0), [numbers(size, -2.0, 2.0) for _ in range(count)]
@@ -46,7 +51,7 @@ def check(answer, torch):
         batches = [torch.tensor(batch).reshape(shape) for batch in plain]
         wanted = [[math.exp(v) * b for v, b in zip(values, batch, strict=True)] for batch in plain]
         try:
-            reads, arrived = run_counted(answer, torch, w, list(batches))
+            reads, computed, arrived = run_counted(answer, torch, w, list(batches))
         except RuntimeError as error:
             if "a second time" in str(error):
                 return almost("still shared" if one_batch_runs(answer, torch) else "twice through one batch")
@@ -64,10 +69,14 @@ def check(answer, torch):
             return almost("no pass")
         if w.grad.requires_grad:
             return almost("a gradient with a history")
-        most = max(most, reads)
+        most, more = max(most, reads), max(more, computed)
     if most > 1:
         return almost("retain")
-    return correct("every saved tensor was read by one pass, so each pass could let go of what it used.")
+    if more > 1:
+        return correct("every saved tensor was read by one pass, so each pass could let go of what it used. The price "
+                       "is one w.exp() for each batch. If that were expensive: what has to be added up before "
+                       "anything runs through it, so that once is enough?")
+    return correct("w.exp() was computed once, and every saved tensor was read by one pass, so nothing was retained.")
 
 
 def one_batch_runs(answer, torch):
@@ -102,38 +111,46 @@ def collect(torch, w, batches):
         loss.backward()
     return w.grad"""
 
-EXERCISE = Exercise(
-    id="06.3", kind="repair", title="A part outside the loop", minutes=8, difficulty=2, puzzles=(6, 8),
-    question="Repair the loop so that w.grad holds the sum over all batches and no saved tensor is read by two passes.",
-    name="collect", starter=STARTER_3,
-    hints=(
-        "Which node is run by every pass, and which tensor does it lose in the first?",
-        "Either every step gets an exp node of its own, or exp's node is run once, after all steps are known.",
-    ),
-    solution="""\
+ANEW = """\
 def collect(torch, w, batches):
     for batch in batches:
         scale = w.exp()
         loss = (scale * batch).sum()
         loss.backward()
     return w.grad
+"""
+
+EXERCISE = Exercise(
+    id="06.3", kind="repair", title="A part outside the loop", minutes=8, difficulty=2, puzzles=(6, 8),
+    question="Repair the loop so that w.grad holds the sum over all batches and no saved tensor is read by two passes; "
+    "if you can, with w.exp() computed once.",
+    name="collect", starter=STARTER_3,
+    hints=(
+        "Which node is run by every pass, and which tensor does it lose in the first?",
+        "Either every step gets a node of exp of its own, or this node runs once. Then what must be known before?",
+    ),
+    solution="""\
+def collect(torch, w, batches):
+    scale = w.exp()
+    total = 0
+    for batch in batches:
+        total = total + (scale * batch).sum()
+    total.backward()
+    return w.grad
 """,
-    why="Each step builds its own exp node and releases it. The price is one exp per step; the gain is that nothing "
-    "is retained. Adding up the losses and calling backward once is as good, but keeps all batches until then.",
+    why="All losses stand on one node of exp, and a single pass over their sum runs it once. The price is that the "
+    "nodes of all batches are held until then. (If that is too much, cut behind exp: let each batch leave its gradient "
+    "in a leaf `scale.detach().requires_grad_()`, and send the sum through exp at the end. Lesson 09 has such cuts.)",
     alternatives=(
-        edit("for", "scale = w.exp()\n    total = 0\n    for",
-             "scale = w.exp()\n        loss =", "total = total +",
-             ")\n        loss.", ")\n    total."),
-        edit("for", "scale = w.exp()\n    edge = scale.detach().requires_grad_()\n    for",
-             "scale = w.exp()\n        loss = (scale", "(edge",
-             "\n        loss.backward(", ".backward()\n    scale.backward(edge.grad"),
-        edit("scale = w.exp()\n        loss = (scale * batch).sum()\n        loss.backward(",
-             "w.exp().backward(batch"),
-        "def collect(torch, w, batches):\n"
-        "    w.grad = sum(torch.autograd.grad((w.exp() * batch).sum(), w)[0] for batch in batches)\n"
-        "    return w.grad\n",
+        ANEW,
+        edit("    total = 0\n", "    losses = []\n", "total = total + (scale * batch).sum()",
+             "losses.append((scale * batch).sum())", "total.backward", "sum(losses).backward"),
+        edit("total = 0", "edge = scale.detach().requires_grad_()", "total = total + (scale * batch).sum()",
+             "(edge * batch).sum().backward()", "total.backward()", "scale.backward(edge.grad)"),
+        "def collect(torch, w, batches):\n    (w.exp() * sum(batches)).sum().backward()\n    return w.grad\n",
+        "def collect(torch, w, batches):\n    w.exp().backward(sum(batches))\n    return w.grad\n",
+        edit("total.backward()", "(w.grad,) = torch.autograd.grad(total, w)"),
         "def collect(torch, w, batches):\n    (w.exp() * torch.stack(batches)).sum().backward()\n    return w.grad\n",
-        STARTER_3.replace("        loss.backward()", "        loss.backward()\n        scale = w.exp()"),
     ),
     mistakes=(
         Mistake("retain", "The numbers are right, but one saved tensor was read by several passes, so it had to be "
@@ -171,31 +188,23 @@ def collect(torch, w, batches):
                 STARTER_3.replace("        loss.backward()", "    loss.backward()")),
         Mistake("thrown away", "Every batch's gradient has reached w, but w.grad does not hold all of them. Passes "
                 "add into .grad by themselves; something in your code clears or replaces it in between.",
-                edit("scale = w.exp()\n        loss = (scale", "w.grad = None\n        (w.exp()",
-                     ")\n        loss.", ").")),
+                ANEW.replace("scale =", "w.grad = None\n        scale =")),
         Mistake("a gradient with a history", "The numbers are right, but w.grad has a history of its own: with "
                 "create_graph=True the passes were recorded, and w.grad holds their graph.",
                 "def collect(torch, w, batches):\n    losses = [(w.exp() * batch).sum() for batch in batches]\n"
                 "    w.grad = torch.autograd.grad(sum(losses), w, create_graph=True)[0]\n    return w.grad\n"),
         Mistake("averaged", "w.grad is the sum divided by the number of batches. The sum was asked for.",
-                edit("scale = w.exp()\n        loss = (scale", "((w.exp()", ")\n        loss.", ") / len(batches)).")),
+                edit("total.backward", "(total / len(batches)).backward")),
         Mistake("mean for sum", "w.grad is the sum divided by the number of elements of w: the loss of a batch is a "
                 "sum over its elements, not a mean.",
                 "def collect(torch, w, batches):\n    for batch in batches:\n"
                 "        (w.exp() * batch).mean().backward()\n    return w.grad\n"),
         Mistake("first only", "Only one pass has reached w, and it came from the first batch. Nothing of the other "
                 "batches arrived.",
-                edit("for batch in batches:\n        ", "",
-                     "exp()", "exp()\n    for batch in batches:",
-                     "loss.backward()",
-                     "try:\n            loss.backward()\n        except RuntimeError:\n            break")),
-        Mistake("guard: swallows errors", "Here each step still asks for what an earlier pass has let go, fails, and "
-                "does its work again. Give a step what it needs before its pass.",
-                edit("for", "scale = w.exp()\n    for",
-                     "scale = w.exp()\n        loss = ", "try:\n            ",
-                     ")\n        loss.",
-                     ").backward()\n        except RuntimeError:\n            scale = w.exp()\n"
-                     "            (scale * batch).sum().")),
+                STARTER_3.replace("loss.backward()", "try:\n            loss.backward()\n"
+                                  "        except RuntimeError:\n            break")),
+        Mistake("guard: swallows errors", "If a pass asks for what an earlier one has let go, nobody hears of it.",
+                edit("total.backward()", "try:\n        total.backward()\n    except RuntimeError:\n        pass")),
     ),
     may_change=("w.grad",),
     check=check,

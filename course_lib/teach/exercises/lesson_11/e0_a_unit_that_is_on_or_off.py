@@ -11,6 +11,11 @@ def on_ctx(node, torch):
     return any(isinstance(value, torch.Tensor) for name, value in vars(node).items() if not name.startswith("_"))
 
 
+def saves_result(y):
+    """Is what forward returned among the tensors that it saved?"""
+    return any(kept is not None and shared.alike(kept, y) for kept in y.grad_fn.saved_tensors)
+
+
 def check_11_0(answer, torch):
     if not (isinstance(answer, type) and issubclass(answer, torch.autograd.Function)):
         return not_yet("Keep the class line: the answer is a subclass of torch.autograd.Function.")
@@ -21,7 +26,7 @@ def check_11_0(answer, torch):
     y = answer.apply(x * 1)
     if not shared.alike(y, (x.detach() > 0).to(x.dtype)):
         return not_yet("forward should give 1 where x is greater than 0, and 0 elsewhere, as the starter does.")
-    attribute = on_ctx(y.grad_fn, torch)
+    attribute, result_saved = on_ctx(y.grad_fn, torch), saves_result(y)
     (found,) = torch.autograd.grad(y, x, upstream)
     inside = (x.detach().abs() < 1).to(x.dtype)
     if shared.alike(found, upstream * inside):
@@ -38,7 +43,7 @@ def check_11_0(answer, torch):
     }
     for name, gradient in wrong.items():
         if shared.alike(found, gradient):
-            return almost(name)
+            return almost("the result saved" if name == "no window" and result_saved else name)
     return not_yet("Inside the window the gradient for x should be the upstream gradient, and outside it 0.")
 
 
@@ -76,6 +81,11 @@ EXERCISE = Exercise(
         Mistake("no window", "This hands everything on, as RoundThrough did. There should be 0 for inputs that are "
                 "far from switching. (The result is always between -1 and 1, so look at the input.)",
                 FORWARD.format("") + "        return grad\n"),
+        Mistake("the result saved", "Everything is handed on. You have saved the result, and that is 0 or 1, so it "
+                "never lies outside of the window. Which tensor must be looked at?",
+                FORWARD.replace("return (x > 0).to(x.dtype)", "y = (x > 0).to(x.dtype)\n"
+                                "        ctx.save_for_backward(y)\n        return y").format("")
+                + "        (y,) = ctx.saved_tensors\n        return grad * (y.abs() <= 1)\n"),
         Mistake("no upstream gradient", "The window is right. But you send 1 inside it, whatever arrives. What should "
                 "go on is the upstream gradient.", SAVED + "        return (x.abs() < 1).to(grad.dtype)\n"),
         Mistake("the step itself", "This multiplies by what forward computes, on or off. Backward should look at how "

@@ -25,7 +25,7 @@ def truth(torch):
     found = []
     for read in (lambda ctx: ctx.saved_tensors[0], lambda ctx: ctx.mine):
         x = torch.tensor([2.0], requires_grad=True)
-        h = x * 1
+        h = x + 0
         y = function(torch, forward, lambda ctx, g, read=read: 3 * read(ctx) ** 2 * g).apply(h)
         h.mul_(10)
         try:
@@ -66,7 +66,7 @@ EXERCISE = Predict(
         Mistake("slot copies", "The attribute is right. The slot has no copy either; it has the version at which h "
                 "was saved.", [12, 1200]),
         Mistake("another number", "The slot raises, yes. And the attribute gives a number, but not this one: put h "
-                "as it is at backward into 3 · h · h, and remember that the slope of x * 1 is 1.",
+                "as it is at backward into 3 · h · h, and remember that the slope of x + 0 is 1.",
                 ["error", 12000], when=lambda two, _: two[0] == "error"),
     ),
     reveals=("1200", "attribute: tensor"),

@@ -419,9 +419,8 @@ L.check("01.4", happens)
 # %% [markdown]
 # **01.5 · Was it used?** (12 minutes). Return True if, by the graph, `y` was computed from `t`, directly or through
 # other results; otherwise False. `t` may be a leaf, a result, one of several results of an operation (number
-# `t.output_nr`), or plain; `y` likewise, with any number of elements. No tensor is computed from itself. Follow the
-# arrows: no node need run, and nothing may change. The check also tries a chain of 3000 nodes, and `y = y + y` 20 times:
-# few nodes, a million paths.
+# `t.output_nr`), or plain; `y` likewise, with any number of elements. Follow the arrows: no node has to run, and
+# nothing may change. The check also tries a chain of 3000 nodes, and `y = y + y` 20 times: few nodes, a million paths.
 
 
 # %%

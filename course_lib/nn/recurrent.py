@@ -6,7 +6,6 @@ PyTorch: torch/nn/modules/rnn.py.
 import math
 import warnings
 
-from course_lib.arrays.errors import not_supported
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
@@ -20,14 +19,9 @@ from course_lib.surface.joining import cat, stack
 # --- one step: from the linear maps of input and state, side by side for each gate, to the new state ---------
 
 
-def tanh_step(from_input, from_state, state):
-    """The tanh of both maps together."""
-    return (rows.tanh(from_input + from_state),)
-
-
-def relu_step(from_input, from_state, state):
-    """The positive part of both maps together."""
-    return (rows.relu(from_input + from_state),)
+def plain_step(function):
+    """A function of both maps together."""
+    return lambda from_input, from_state, state: (function(from_input + from_state),)
 
 
 def lstm_step(from_input, from_state, hidden, cell):
@@ -46,14 +40,11 @@ def gru_step(from_input, from_state, state):
     return ((state - new) * update + new,)
 
 
-STEPS = {"tanh": tanh_step, "relu": relu_step}
-
-
 def step_of(nonlinearity):
     """The step of a plain recurrent network; ValueError for another word than tanh or relu."""
-    if nonlinearity not in STEPS:
+    if nonlinearity not in ("tanh", "relu"):
         raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-    return STEPS[nonlinearity]
+    return plain_step(getattr(rows, nonlinearity))
 
 
 class _Recurrent(Module):
@@ -67,11 +58,22 @@ class _Recurrent(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def as_states(self, hx, like, *shape):
-        """The state as a tuple; zeros of a shape when none is given."""
+    def as_states(self, hx, input, *shape):
+        """The state as a tuple, zeros when none is given. Errors for what does not fit the input or the sizes."""
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
         if hx is None:
-            return (creation.zeros(*shape, dtype=like.dtype),) * self.states
-        return tuple(hx) if self.states > 1 else (hx,)
+            return (creation.zeros(*shape, dtype=input.dtype),) * self.states
+        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
+            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
+        state = tuple(hx) if self.states > 1 else (hx,)
+        for number, h in enumerate(state):
+            if tuple(h.shape) != shape:
+                which = f"hidden[{number}]" if self.states > 1 else "hidden"
+                raise RuntimeError(f"Expected {which} size {shape}, got {list(h.shape)}")
+        return state
 
 
 # --- cells -------------------------------------------------------------------------------------------------
@@ -96,17 +98,7 @@ class _Cell(_Recurrent):
         if input.dim() not in (1, 2):
             name = type(self).__name__
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
-        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
-            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         state = self.as_states(hx, input, *input.shape[:-1], self.hidden_size)
-        for number, h in enumerate(state):
-            if tuple(h.shape) != (*input.shape[:-1], self.hidden_size):
-                raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {list(h.shape)}, expected "
-                    f"{[*input.shape[:-1], self.hidden_size]}"
-                )
         batched = input.dim() == 2
         if not batched:
             input, *state = (composites.unsqueeze(t, 0) for t in (input, *state))
@@ -154,18 +146,13 @@ class _Layers(_Recurrent):
 
     def __init__(
         self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-        proj_size=0, device=None, dtype=None,
+        *, device=None, dtype=None,
     ):  # fmt: skip
         super().__init__()
-        for name, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
-            if value <= 0:
-                raise ValueError(f"{name} must be greater than zero")
-        if proj_size:
-            raise not_supported("LSTM with proj_size", "Put a Linear layer behind it.")
+        if min(input_size, hidden_size, num_layers) <= 0:
+            raise ValueError("input_size, hidden_size and num_layers must be greater than zero")
         if not 0 <= dropout <= 1:
-            raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
-            )
+            raise ValueError(f"dropout should be a number in range [0, 1], but got {dropout}")
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
@@ -190,11 +177,6 @@ class _Layers(_Recurrent):
     def flatten_parameters(self):
         """Does nothing: it is for GPUs."""
 
-    @property
-    def all_weights(self):
-        """The parameters of each layer in each direction, in one list each."""
-        return [[w for w in self.weights(way) if w is not None] for way in self.ways()]
-
     def weights(self, way):
         """The parameters of one layer in one direction; None for missing biases."""
         return [getattr(self, f"{name}_{way}", None) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
@@ -204,30 +186,13 @@ class _Layers(_Recurrent):
         if input.dim() not in (2, 3):
             name, what = type(self).__name__, " tensor" * (self.states == 1)
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{what} instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
-            )
         batched, batch_dim = input.dim() == 3, 0 if self.batch_first else 1
+        count = input.shape[batch_dim : batch_dim + 1] if batched else ()
+        state = self.as_states(hx, input, len(self.ways()), *count, self.hidden_size)
         if not batched:
-            input = composites.unsqueeze(input, batch_dim)
+            input, state = composites.unsqueeze(input, batch_dim), [composites.unsqueeze(h, 1) for h in state]
         if self.batch_first:
             input = composites.transpose(input, 0, 1)
-        shape = (len(self.ways()), input.shape[1], self.hidden_size)
-        state = self.as_states(hx, input, *shape)
-        got = [f"{h.dim()}-D" for h in state]
-        if hx is not None and any(h.dim() != input.dim() - (not batched) for h in state):
-            kind, size = ("batched", "3-D") if batched else ("unbatched", "2-D")
-            wanted = f"For {kind} {size} input, {{}} should also be {size}"
-            if self.states > 1:
-                raise RuntimeError(f"{wanted.format('hx and cx')} but got ({', '.join(got)}) tensors")
-            raise RuntimeError(f"{wanted.format('hx')} but got {got[0]} tensor")
-        if hx is not None and not batched:
-            state = tuple(composites.unsqueeze(h, 1) for h in state)
-        for number, h in enumerate(state):
-            if tuple(h.shape) != shape:
-                which = f"hidden[{number}]" if self.states > 1 else "hidden"
-                raise RuntimeError(f"Expected {which} size {shape}, got {list(h.shape)}")
         outputs, last = self.run(input, state)
         if self.batch_first:
             outputs = composites.transpose(outputs, 0, 1)

@@ -3,7 +3,7 @@
 import collections
 
 import numpy as np
-from kit import program, programs, raises, warned
+from kit import program, programs, raises
 
 
 def counting(T, count):
@@ -96,20 +96,10 @@ def gains(T):
     init = T.nn.init
     names = ("conv3d", "conv_transpose1d", "conv_transpose3d", "leaky_relu", "LINEAR", None)
     seen = [raises(lambda n=n: init.calculate_gain(n)) or init.calculate_gain(n) for n in names]
-    for slope in (0, 0.1, True, [1], "x"):
-        seen.append(raises(lambda s=slope: init.calculate_gain("leaky_relu", s)))
+    seen += [init.calculate_gain("leaky_relu", 0.1)]
     seen.append(raises(lambda: init.kaiming_uniform_(T.empty(2), mode="wrong")))
     seen.append(raises(lambda: init.kaiming_normal_(T.empty(2), nonlinearity="wrong")))
     return [*seen, init.kaiming_uniform_(T.empty(2, 2), mode="FAN_OUT").shape]
-
-
-@program
-def normal_numbers_from_far_outside(T):
-    t = T.empty(4000)
-    warnings, _ = warned(lambda: T.nn.init.trunc_normal_(t, mean=10.0, std=1.0, a=-1.0, b=1.0))
-    seen = [warnings, round(float(t.mean()) * 10), bool((t.abs() <= 1).all()), round(float(t.std()) * 10)]
-    T.nn.init.trunc_normal_(t, mean=1.5, std=1, a=-1.0, b=1.0)
-    return [*seen, round(float(t.mean()) * 5), round(float(t.std()) * 5)]
 
 
 @program
@@ -119,7 +109,7 @@ def matrices_of_right_angles(T):
         q = init.orthogonal_(T.empty(shape), gain=2).reshape(shape[0], -1)
         product = q @ q.T if len(q) <= len(q[0]) else q.T @ q
         seen.append([[round(float(value) * 1000) for value in row] for row in product])
-    return [*seen, raises(lambda: init.orthogonal_(T.ones(3))), init.orthogonal_(T.empty(0, 2)).shape]
+    return [*seen, raises(lambda: init.orthogonal_(T.ones(3)))]
 
 
 # --- others ------------------------------------------------------------------------------------------------

@@ -513,24 +513,12 @@ def data_sets(T):
 
 
 @program
-def a_name_that_means_something_already(T):
-    seen = []
-    m = T.nn.Module()
-    for first in (5, T.nn.Parameter(T.ones(1)), T.nn.Linear(1, 1)):
-        m.x = first
-        seen += [raises(lambda: setattr(m, "x", T.nn.Buffer(T.ones(1)))), [k for k, _ in m.named_buffers()]]
-        del m.x
-    return seen
-
-
-@program
 def submodules_by_path(T):
     m = T.nn.Module()
     m.a = T.nn.Module()
-    m.text = "text"
     m.a.p = T.nn.Parameter(T.ones(1))
-    seen = [raises(lambda path=path: m.get_submodule(path)) for path in ("a.b", "x.y", "text", "text.x")]
-    return [*seen, raises(lambda: m.get_parameter("a.q")), raises(lambda: m.get_buffer("a.p"))]
+    seen = [raises(lambda path=path: m.get_submodule(path)) for path in ("a.b", "x.y")]
+    return [*seen, raises(lambda: m.get_parameter("a.q")), kind(lambda: m.get_buffer("a.p"))]
 
 
 @program
@@ -544,8 +532,6 @@ def sequences_changed_in_place(T):
     same = s
     s += T.nn.Sequential(*layers[2:4])
     seen = [same is s, shown(s)]
-    s *= 2
-    seen += [same is s, shown(s)]
     s = T.nn.Sequential(*layers[:2])
     seen += [shown(s.insert(-1, layers[3])), raises(lambda: s.pop())[1]]
     some = T.nn.ModuleList(layers[:3])

@@ -235,8 +235,8 @@ def groups(T):
         p.grad = T.tensor([1.0, 1.0], dtype=T.float64)
     optimizer.step()
     named = T.optim.SGD([("weight", a)], lr=0.1)
-    unnamed = outcome(lambda: named.add_param_group({"params": [b]}))
-    named_later = outcome(lambda: optimizer.add_param_group({"params": [("weight", pair(T))]}))
+    unnamed = outcome(lambda: named.add_param_group({"params": [b]}), 60)
+    named_later = outcome(lambda: optimizer.add_param_group({"params": [("weight", pair(T))]}), 60)
     shown = [repr(optimizer), repr(named), seen(named.state_dict()), list(optimizer.param_groups[0])]
     return [unnamed, named_later, seen([a, b]), *shown]
 

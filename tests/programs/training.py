@@ -188,7 +188,7 @@ def optimizer_state_dicts(T):
                 b["param_groups"],
                 list(b),
                 o.defaults,
-                list(o.param_groups[0]),
+                sorted(o.param_groups[0]),
                 sorted(o.state[p]),
             ]
         )
@@ -212,7 +212,6 @@ def optimizer_errors(T):
             lambda: optim.SGD([T.ones(1)], lr=0.1),
             lambda: optim.Adagrad(p, lr_decay=-1),
             lambda: optim.SGD(p, lr=0.1).step(3),
-            lambda: optim.Adam(p, lr=T.ones(2)),
         )
     ]
 
@@ -238,7 +237,7 @@ def scheduler_states(T):
         s2.load_state_dict(sd)
         out.append(
             [
-                sorted((k, v) for k, v in sd.items() if not callable(v)),
+                sorted((k, v) for k, v in sd.items() if k != "_get_lr_called_within_step"),
                 s2.last_epoch,
                 s2.get_last_lr(),
                 s.optimizer is o,

@@ -96,7 +96,7 @@ def jacobians(T):
         outcome(lambda: F.jacobian(lambda t: t[:, None] * t, x)),
         outcome(lambda: F.jacobian(lambda t: t.detach(), x)),
         outcome(lambda: F.jacobian(lambda t: t.detach(), x, strict=True)),
-        outcome(lambda: F.jacobian(lambda a, b: a, (x, y), strict=True)),
+        outcome(lambda: F.jacobian(lambda a, b: a, (x, y), strict=True), 12),
         outcome(lambda: F.jacobian(lambda t: [t], x))[-1][:60],
         outcome(lambda: F.jacobian(lambda t: t, 3))[-1][:60],
     ]
@@ -111,7 +111,7 @@ def hessians(T):
         outcome(lambda: F.hessian(lambda a, b: (a * b).sum(), (x, y))),
         outcome(lambda: F.hessian(lambda t: t**3, x)),
         outcome(lambda: F.hessian(lambda t: t.sum(), x)),
-        outcome(lambda: F.hessian(lambda t: t.sum(), x, strict=True)),
+        outcome(lambda: F.hessian(lambda t: t.sum(), x, strict=True), 12),
     ]
 
 
@@ -138,8 +138,8 @@ def products(T):
         outcome(lambda: F.jvp(cubes, x)),
         outcome(lambda: F.hvp(cubes, x, v)),
         outcome(lambda: F.hvp(lambda t: t.sum(), x, v)),
-        outcome(lambda: F.hvp(lambda t: t.sum(), x, v, strict=True)),
-        outcome(lambda: F.jvp(cubes, x, (v, v))),
+        outcome(lambda: F.hvp(lambda t: t.sum(), x, v, strict=True), 12),
+        outcome(lambda: F.jvp(cubes, x, (v, v)), 12),
         F.vjp(cubes, x, v, create_graph=True)[1].requires_grad,
     ]
 
@@ -160,7 +160,6 @@ def one_hook_for_several(T):
     return [
         log,
         outcome(lambda: graph.register_multi_grad_hook((a,), print, mode="x")),
-        outcome(lambda: graph.register_multi_grad_hook((a.detach(),), print)),
     ]
 
 

@@ -59,7 +59,7 @@ def increment_version(tensor):
     """Count a write that was made behind the counter's back."""
     for t in tensor if isinstance(tensor, list | tuple) else [tensor]:
         if not isinstance(t, Tensor):
-            raise RuntimeError("increment_version expects a tensor, or an iterable of which each element is a tensor")
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         count_write(t)
 
 

@@ -4,10 +4,9 @@ PyTorch: torch/nn/modules (activation.py, loss.py, pooling.py, flatten.py).
 """
 
 from course_lib.nn import functional as F
-from course_lib.nn.module import Module, settings
+from course_lib.nn.module import NEEDED, Module, bound, settings
 from course_lib.surface.functions import flatten
 
-NEEDED = object()  # in the place of a default
 BUFFERS = "weight", "pos_weight"  # settings that are tensors
 
 
@@ -18,16 +17,9 @@ class _Call(Module):
 
     def __init__(self, *args, **kwargs):
         super().__init__()
-        given = dict(zip(self.options, args, strict=False)) | kwargs
-        values = {**self.options, **given}
-        missing = [name for name, value in values.items() if value is NEEDED]
-        if missing or len(args) > len(self.options) or given.keys() - self.options:
-            wrong = f"{missing[0]} is missing" if missing else "got an unexpected argument"
-            takes = ", ".join(self.options) or "no arguments"
-            raise TypeError(f"{type(self).__name__}.__init__() takes {takes}; {wrong}")
-        for name, value in values.items():
+        for name, value in bound(self, self.options, args, kwargs).items():
             (self.register_buffer if name in BUFFERS else self.__setattr__)(name, value)
-        if "stride" in values and self.stride is None:
+        if "stride" in self.options and self.stride is None:
             self.stride = self.kernel_size
 
     def forward(self, *inputs):

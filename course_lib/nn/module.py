@@ -446,6 +446,21 @@ class Module:
         return f"{self._get_name()}({lines}\n)"
 
 
+NEEDED = object()  # in the place of a default
+
+
+def bound(owner, settings, args, options):
+    """The settings {name: default} of a class with the values that its constructor was given; TypeError for others."""
+    given = dict(zip(settings, args, strict=False)) | options
+    values = {**settings, **given}
+    missing = [name for name, value in values.items() if value is NEEDED]
+    if missing or len(args) > len(settings) or given.keys() - settings:
+        unknown = min(given.keys() - settings, default="one that is too many")
+        wrong = f"missing the argument {missing[0]!r}" if missing else f"got an unexpected keyword argument {unknown!r}"
+        raise TypeError(f"{type(owner).__name__}.__init__() {wrong}")
+    return values
+
+
 def kind_of(value):
     """What a value is registered as when it is assigned to an attribute: a key of REGISTERED, or None."""
     kinds = ((Parameter, "parameter"), (Module, "module"), (Buffer, "buffer"))

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 
 from course_lib.engine.tensor import Tensor
+from course_lib.nn.module import NEEDED, bound
 from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
 
@@ -44,9 +45,10 @@ def one_for_each_group(name, value, optimizer):
 class LRScheduler:
     """The base of all schedulers. A subclass defines `get_lr`, one rate a group for the epoch `last_epoch`."""
 
-    _is_initial = False
+    _is_initial, settings = False, {}
 
-    def __init__(self, optimizer, last_epoch=-1):
+    def __init__(self, optimizer, *args, last_epoch=-1, **options):
+        self.__dict__.update(bound(self, self.settings, args, options))
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -114,7 +116,7 @@ class LambdaLR(LRScheduler):
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.lr_lambdas = one_for_each_group("lr_lambdas", lr_lambda, optimizer)
-        super().__init__(optimizer, last_epoch)
+        super().__init__(optimizer, last_epoch=last_epoch)
 
     def get_lr(self):
         """initial_lr * f(epoch)."""
@@ -144,9 +146,7 @@ class Chained(LRScheduler):
 class StepLR(Chained):
     """Times gamma every step_size epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
+    settings = {"step_size": NEEDED, "gamma": 0.1}
 
     def change(self):
         """gamma at the end of each stretch."""
@@ -158,20 +158,17 @@ class MultiStepLR(Chained):
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones, self.gamma = Counter(milestones), gamma
-        super().__init__(optimizer, last_epoch)
+        super().__init__(optimizer, last_epoch=last_epoch)
 
     def change(self):
         """gamma at a milestone, once for each time it is listed."""
-        times = self.milestones[self.last_epoch]
-        return self.gamma**times if times else 1
+        return self.gamma ** self.milestones[self.last_epoch]
 
 
 class ExponentialLR(Chained):
     """Times gamma every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+    settings = {"gamma": NEEDED}
 
     def change(self):
         """gamma after the first epoch."""
@@ -181,16 +178,12 @@ class ExponentialLR(Chained):
 class LinearLR(Chained):
     """A factor that goes in a straight line from start_factor to end_factor within total_iters epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
-        if not 0 < start_factor <= 1:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
-        if not 0 <= end_factor <= 1:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer, last_epoch)
+    settings = {"start_factor": 1.0 / 3, "end_factor": 1.0, "total_iters": 5}
 
     def change(self):
         """This epoch's factor over the last one's."""
+        if not (0 < self.start_factor <= 1 and 0 <= self.end_factor <= 1):
+            raise ValueError("Starting and ending multiplicative factors are expected to be between 0 and 1.")
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -202,25 +195,18 @@ class LinearLR(Chained):
 class CosineAnnealingLR(LRScheduler):
     """Down along half a cosine from the initial rate to eta_min at epoch T_max, and up again after it."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def cosine(self, epoch):
-        """1 + cos, which falls from 2 to 0 within T_max epochs."""
-        return 1 + math.cos(math.pi * epoch / self.T_max)
+    settings = {"T_max": NEEDED, "eta_min": 0.0}
 
     def get_lr(self):
         """The present rates' distance from eta_min, times this epoch's cosine over the last one's."""
         if self._is_initial:
             return self.present()
+        before, now = (1 + math.cos(math.pi * n / self.T_max) for n in (self.last_epoch - 1, self.last_epoch))
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom there is nothing to multiply
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [
-                lr + (base - self.eta_min) * rise for base, lr in zip(self.base_lrs, self.present(), strict=True)
+                lr + (base - self.eta_min) * now / 2 for base, lr in zip(self.base_lrs, self.present(), strict=True)
             ]
-        change = self.cosine(self.last_epoch) / self.cosine(self.last_epoch - 1)
-        return [change * (lr - self.eta_min) + self.eta_min for lr in self.present()]
+        return [now / before * (lr - self.eta_min) + self.eta_min for lr in self.present()]
 
     def first_lr(self):
         """The initial rates."""
@@ -254,7 +240,7 @@ class OneCycleLR(LRScheduler):
                 group["initial_lr"], group["max_lr"] = top / div_factor, top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
                 group["max_momentum"], group["base_momentum"] = max_momentum, base_momentum
-        super().__init__(optimizer, last_epoch)
+        super().__init__(optimizer, last_epoch=last_epoch)
 
     def between(self, start, end, part):
         """A number on the way from start to end."""

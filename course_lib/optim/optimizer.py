@@ -12,7 +12,7 @@ from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, no_grad
 from course_lib.engine.graph import RemovableHandle
 from course_lib.engine.tensor import Tensor
-from course_lib.nn.module import reset_grad
+from course_lib.nn.module import bound, reset_grad
 
 
 def run_with_hooks(step):
@@ -187,15 +187,11 @@ class BuiltIn(Optimizer):
     settings, common = {}, {}
 
     def __init__(self, params, *args, **given):
-        given = dict(zip(self.settings, args, strict=False)) | given
-        usual = self.settings | self.common
-        if len(args) > len(self.settings) or given.keys() - usual:
-            wrong = min(given.keys() - usual, default="one that is too many")
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {wrong!r}")
+        common = {name: given.pop(name, default) for name, default in self.common.items()}
+        defaults = bound(self, self.settings, args, given) | common
         for name in ("differentiable", "fused", "capturable"):
-            if given.get(name):
+            if defaults.get(name):
                 raise not_supported(f"optimizers with {name}=True", "Leave it out.")
-        defaults = usual | given
         for name in [name for name in self.settings if name not in ("dampening", "betas")]:
             if not defaults[name] >= 0.0:
                 raise ValueError(f"Invalid {IN_WORDS.get(name, f'{name} value')}: {defaults[name]}")

@@ -692,6 +692,7 @@ def _hooks_on_what_was_a_leaf(torch):
 
 
 programs(
+    increment_version_of_numbers=lambda torch: torch.autograd.graph.increment_version([3]),
     hooks_on_what_was_a_leaf=lambda torch: _hooks_on_what_was_a_leaf(torch),
 )
 

@@ -33,17 +33,10 @@ def fresh(inputs, create_graph):
     return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in inputs)
 
 
-def call(func, inputs, name, strict):
-    """(outputs as a tuple, whether they came as one); in strict mode each must depend on what requires grad."""
+def call(func, inputs, name):
+    """(outputs as a tuple, whether they came as one)."""
     result = func(*inputs)
-    outputs = checked(result, "outputs of the user-provided function", name)
-    for position, output in enumerate(outputs):
-        if strict and not output.requires_grad:
-            raise RuntimeError(
-                f"Output {position} of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode."
-            )
-    return outputs, isinstance(result, tuple)
+    return checked(result, "outputs of the user-provided function", name), isinstance(result, tuple)
 
 
 def gradients(outputs, inputs, vectors, create_graph):
@@ -57,15 +50,9 @@ def gradients(outputs, inputs, vectors, create_graph):
     )
 
 
-def filled(grads, like, strict, create_graph, what):
-    """Zeros for gradients that are None; in strict mode an error, as for one that shall have history and has none."""
-    for position, g in enumerate(grads if strict else ()):
-        if g is None or create_graph and not g.requires_grad:
-            raise RuntimeError(f"{what} is independent of input {position}. This is not allowed in strict mode.")
+def filled(grads, like):
+    """Zeros for gradients that are None."""
     return tuple(creation.zeros_like(x.detach()) if g is None else g for g, x in zip(grads, like, strict=True))
-
-
-OUTPUT, JACOBIAN = "The output of the user-provided function", "The jacobian of the user-provided function"
 
 
 def finished(values, is_tuple, create_graph):
@@ -91,33 +78,32 @@ def vectors_for(v, like, name):
     return v
 
 
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
+def vjp(func, inputs, v=None, create_graph=False):
     """(func(inputs), v times the Jacobian): one backward pass."""
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "vjp"), create_graph)
-        outputs, several = call(func, inputs, "vjp", strict)
+        outputs, several = call(func, inputs, "vjp")
         vectors = vectors_for(v, outputs, "vjp")
         grads = gradients(outputs, inputs, vectors, create_graph)
-        products = filled(grads, inputs, strict, create_graph, OUTPUT)
+        products = filled(grads, inputs)
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
 
 
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+def jvp(func, inputs, v=None, create_graph=False):
     """(func(inputs), the Jacobian times v): the vjp is linear in its vector, so differentiate it by that vector."""
     with enable_grad():
         inputs = fresh(checked(inputs, "inputs", "jvp"), create_graph)
         vectors = vectors_for(v, inputs, "jvp")
-        outputs, several = call(func, inputs, "jvp", strict)
+        outputs, several = call(func, inputs, "jvp")
         probes = tuple(creation.zeros_like(o.detach()).requires_grad_() for o in outputs)
         grads = gradients(outputs, inputs, probes, True)
-        filled(grads, inputs, strict, False, OUTPUT)
         products = gradients(grads, probes, vectors, create_graph)
-        products = filled(products, probes, strict, create_graph, JACOBIAN)
+        products = filled(products, probes)
     return finished(outputs, several, create_graph), finished(products, several, create_graph)
 
 
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+def jacobian(func, inputs, create_graph=False, vectorize=False, strategy="reverse-mode"):
     """All derivatives: for output o and input x a tensor of shape (*o.shape, *x.shape), one backward pass a row.
 
     A tuple of outputs or of inputs gives a tuple for each. `vectorize` changes nothing here. NotSupportedError for a
@@ -128,20 +114,20 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
-        outputs, several = call(func, inputs, "jacobian", strict)
-        blocks = [rows_of(o, inputs, create_graph, strict) for o in outputs]
+        outputs, several = call(func, inputs, "jacobian")
+        blocks = [rows_of(o, inputs, create_graph) for o in outputs]
     blocks = [finished(block, is_tuple, create_graph) for block in blocks]
     return tuple(blocks) if several else blocks[0]
 
 
-def rows_of(output, inputs, create_graph, strict):
+def rows_of(output, inputs, create_graph):
     """The Jacobian of one output, for each input."""
     if not output.numel():
         return tuple(creation.zeros((*output.shape, *x.shape), dtype=x.dtype) for x in inputs)
     rows = []
     for element in reshape(output, -1):
         row = gradients((element,), inputs, (creation.ones_like(element.detach()),), create_graph)
-        rows.append(filled(row, inputs, strict, create_graph, OUTPUT))
+        rows.append(filled(row, inputs))
     columns = zip(*rows, strict=True)
     return tuple(
         reshape(stack(column, 0), (*output.shape, *x.shape)) for column, x in zip(columns, inputs, strict=True)
@@ -156,7 +142,7 @@ def check_single(result, name):
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(func, inputs, create_graph=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """All second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
     is_tuple = isinstance(inputs, tuple)
     checked(inputs, "inputs", "hessian")
@@ -168,41 +154,40 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         return reshape(result, ())
 
     def slope(*own):
-        return jacobian(scalar, own, True, strict)
+        return jacobian(scalar, own, True)
 
     inputs = inputs if is_tuple else (inputs,)
-    result = jacobian(slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    result = jacobian(slope, inputs, create_graph, vectorize, outer_jacobian_strategy)
     return result if is_tuple else result[0][0]
 
 
-def second_products(func, inputs, v, create_graph, strict, name):
+def second_products(func, inputs, v, create_graph, name):
     """(func(inputs), a product of the Hessian with v): the gradient is differentiated, once for vhp, twice for hvp."""
     with enable_grad():
         is_tuple = isinstance(inputs, tuple)
         inputs = fresh(checked(inputs, "inputs", name), create_graph)
         vectors = vectors_for(v, inputs, name)
-        outputs, several = call(func, inputs, name, strict)
+        outputs, several = call(func, inputs, name)
         check_single(outputs if several else outputs[0], name)
         slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
-        filled(slopes, inputs, strict, True, OUTPUT)
         if name == "vhp":
             products = gradients(slopes, inputs, vectors, create_graph)
         else:  # the product v H is linear in v: its derivative by v, in the direction of v, is H v
             probes = tuple(creation.zeros_like(x.detach()).requires_grad_() for x in inputs)
             twice = gradients(slopes, inputs, probes, True)
             products = gradients(twice, probes, vectors, create_graph)
-        products = filled(products, inputs, strict, create_graph, JACOBIAN)
+        products = filled(products, inputs)
     return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
 
 
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
+def vhp(func, inputs, v=None, create_graph=False):
     """(func(inputs), v times the Hessian) of a function that returns one number."""
-    return second_products(func, inputs, v, create_graph, strict, "vhp")
+    return second_products(func, inputs, v, create_graph, "vhp")
 
 
-def hvp(func, inputs, v=None, create_graph=False, strict=False):
+def hvp(func, inputs, v=None, create_graph=False):
     """(func(inputs), the Hessian times v) of a function that returns one number."""
-    return second_products(func, inputs, v, create_graph, strict, "hvp")
+    return second_products(func, inputs, v, create_graph, "hvp")
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

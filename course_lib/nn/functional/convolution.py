@@ -35,10 +35,7 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
-    """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment.
-
-    padding: "valid", "same", or one number for each dimension.
-    """
+    """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment."""
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
@@ -98,14 +95,11 @@ def pooling(input, kernel, stride, padding, dilation, ceil_mode):
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                 f"dilation={d}"
             )
-    lengths = [
-        kernels.pooled_length(*each, ceil_mode)
-        for each in zip(input.shape[-2:], kernel, stride, padding, dilation, strict=True)
-    ]
+    each = zip(input.shape[-2:], kernel, stride, padding, dilation, strict=True)
+    lengths = [kernels.pooled_length(*one, ceil_mode) for one in each]
     if min(lengths) < 1:
-        sizes = ["x".join(map(str, sizes)) for sizes in (input.shape[-3:], (input.shape[-3], *lengths))]
         raise RuntimeError(
-            f"Given input size: ({sizes[0]}). Calculated output size: ({sizes[1]}). Output size is too small"
+            f"Given input size: {list(input.shape)}. Calculated output size: {lengths}. Output size is too small"
         )
     return kernel, stride, padding, dilation
 
@@ -154,10 +148,7 @@ def pad(input, pad, mode="constant", value=None):
     for back, sides in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
         length = input.shape[-back]
         if max(sides) > length - (mode == "reflect") and mode != "replicate":
-            raise RuntimeError(
-                f"Padding size should be less than the corresponding input dimension, but got: padding {sides} at "
-                f"dimension {input.dim() - back} of input {list(input.shape)}"
-            )
+            raise RuntimeError(f"Padding size should be less than the corresponding input dimension, but got {sides}")
         places = np.pad(np.arange(length), sides, mode=MODES[mode])
         input = rows.index_select(input, input.dim() - back, creation.tensor(places))
     return input

@@ -169,30 +169,24 @@ def check_classes(input, target, weight):
     """Errors for targets that are no class numbers, and for sizes that do not go together."""
     sizes, got = list(input.shape), list(target.shape)
     expected = [*sizes[:1], *sizes[2:]]
-    if not sizes:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
     if len(sizes) > 1 and got[:1] != sizes[:1]:
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({sum(got[:1])}).")
-    if len(sizes) <= 2 and len(got) > 1:
+    if 0 < len(sizes) <= 2 and len(got) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(sizes) > 2 and got != expected:
-        raise RuntimeError(f"Expected target size {expected}, got {got}")
+    if not sizes or len(sizes) > 2 and got != expected:
+        raise RuntimeError(f"Expected target size {expected}, got {got}, for an input of size {sizes}")
     if target.array.dtype.kind != "i":
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
     if len(sizes) == 1 and target.array.size != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
-    check_class_weight(weight, sizes[1] if len(sizes) > 1 else sizes[0])
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
-
-
-def check_class_weight(weight, classes):
-    """RuntimeError for a weight that does not hold one number a class."""
+    classes = sizes[:2][-1]
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
             f"tensor of shape: {list(weight.shape)}"
         )
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
 
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -231,7 +225,6 @@ def soft_cross_entropy(logs, target, weight, reduction, dim):
     """Cross entropy with a probability for each class as target."""
     products = logs * target
     if weight is not None:
-        check_class_weight(weight, logs.shape[dim])
         products = products * along_classes(weight, products, dim)
     if reduction_number(reduction) == 0:
         return -composites.sum(products, dim)

@@ -12,8 +12,6 @@ from course_lib.surface.functions import reshape
 from course_lib.surface.joining import stack
 from course_lib.surface.left_out import doors
 
-OF_FUNCTION = "outputs of the user-provided function"
-
 
 def checked(value, what, name):
     """A tuple of tensors from one or several; TypeError, naming the caller, for anything else."""
@@ -28,31 +26,31 @@ def checked(value, what, name):
     return values
 
 
-def fresh(inputs, create_graph):
-    """The inputs as the starting points of a new graph; connected to the old one only with create_graph."""
-    return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in inputs)
+def called(func, inputs, name, create_graph):
+    """(inputs that begin a new graph, outputs, whether each of both came as a tuple).
 
-
-def call(func, inputs, name):
-    """(outputs as a tuple, whether they came as one)."""
-    result = func(*inputs)
-    return checked(result, "outputs of the user-provided function", name), isinstance(result, tuple)
+    With create_graph the new graph hangs on the old one.
+    """
+    own = checked(inputs, "inputs", name)
+    own = tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in own)
+    result = func(*own)
+    outputs = checked(result, "outputs of the user-provided function", name)
+    return own, outputs, isinstance(inputs, tuple), isinstance(result, tuple)
 
 
 def gradients(outputs, inputs, vectors, create_graph):
-    """autograd.grad of those outputs that have history; None for inputs that are not reached."""
-    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o is not None and o.requires_grad]
-    if not pairs:
-        return (None,) * len(inputs)
-    return grad(
-        [o for o, _ in pairs], inputs, [v for _, v in pairs], create_graph=create_graph, retain_graph=True,
-        allow_unused=True,
-    )
+    """autograd.grad of those outputs that have history; zeros for inputs that are not reached."""
+    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
+    found = [None] * len(inputs)
+    if pairs:
+        starts, vectors = zip(*pairs, strict=True)
+        found = grad(starts, inputs, vectors, create_graph=create_graph, retain_graph=True, allow_unused=True)
+    return tuple(zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
-def filled(grads, like):
-    """Zeros for gradients that are None."""
-    return tuple(creation.zeros_like(x.detach()) if g is None else g for g, x in zip(grads, like, strict=True))
+def zeros(x):
+    """Zeros like a tensor, without its history."""
+    return creation.zeros_like(x.detach())
 
 
 def finished(values, is_tuple, create_graph):
@@ -78,32 +76,26 @@ def vectors_for(v, like, name):
     return v
 
 
+@enable_grad()
 def vjp(func, inputs, v=None, create_graph=False):
     """(func(inputs), v times the Jacobian): one backward pass."""
-    with enable_grad():
-        is_tuple = isinstance(inputs, tuple)
-        inputs = fresh(checked(inputs, "inputs", "vjp"), create_graph)
-        outputs, several = call(func, inputs, "vjp")
-        vectors = vectors_for(v, outputs, "vjp")
-        grads = gradients(outputs, inputs, vectors, create_graph)
-        products = filled(grads, inputs)
+    inputs, outputs, is_tuple, several = called(func, inputs, "vjp", create_graph)
+    products = gradients(outputs, inputs, vectors_for(v, outputs, "vjp"), create_graph)
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
 
 
+@enable_grad()
 def jvp(func, inputs, v=None, create_graph=False):
     """(func(inputs), the Jacobian times v): the vjp is linear in its vector, so differentiate it by that vector."""
-    with enable_grad():
-        inputs = fresh(checked(inputs, "inputs", "jvp"), create_graph)
-        vectors = vectors_for(v, inputs, "jvp")
-        outputs, several = call(func, inputs, "jvp")
-        probes = tuple(creation.zeros_like(o.detach()).requires_grad_() for o in outputs)
-        grads = gradients(outputs, inputs, probes, True)
-        products = gradients(grads, probes, vectors, create_graph)
-        products = filled(products, probes)
+    inputs, outputs, _, several = called(func, inputs, "jvp", create_graph)
+    vectors = vectors_for(v, inputs, "jvp")
+    probes = tuple(zeros(o).requires_grad_() for o in outputs)
+    products = gradients(gradients(outputs, inputs, probes, True), probes, vectors, create_graph)
     return finished(outputs, several, create_graph), finished(products, several, create_graph)
 
 
-def jacobian(func, inputs, create_graph=False, vectorize=False, strategy="reverse-mode"):
+@enable_grad()
+def jacobian(func, inputs, create_graph=False, *, vectorize=False, strategy="reverse-mode"):
     """All derivatives: for output o and input x a tensor of shape (*o.shape, *x.shape), one backward pass a row.
 
     A tuple of outputs or of inputs gives a tuple for each. `vectorize` changes nothing here. NotSupportedError for a
@@ -111,23 +103,17 @@ def jacobian(func, inputs, create_graph=False, vectorize=False, strategy="revers
     """
     if strategy != "reverse-mode":
         raise errors.not_supported(f"the strategy {strategy!r}", 'Use "reverse-mode".')
-    with enable_grad():
-        is_tuple = isinstance(inputs, tuple)
-        inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
-        outputs, several = call(func, inputs, "jacobian")
-        blocks = [rows_of(o, inputs, create_graph) for o in outputs]
-    blocks = [finished(block, is_tuple, create_graph) for block in blocks]
-    return tuple(blocks) if several else blocks[0]
+    inputs, outputs, is_tuple, several = called(func, inputs, "jacobian", create_graph)
+    blocks = tuple(finished(rows_of(o, inputs, create_graph), is_tuple, create_graph) for o in outputs)
+    return blocks if several else blocks[0]
 
 
 def rows_of(output, inputs, create_graph):
     """The Jacobian of one output, for each input."""
     if not output.numel():
         return tuple(creation.zeros((*output.shape, *x.shape), dtype=x.dtype) for x in inputs)
-    rows = []
-    for element in reshape(output, -1):
-        row = gradients((element,), inputs, (creation.ones_like(element.detach()),), create_graph)
-        rows.append(filled(row, inputs))
+    one = creation.ones((), dtype=output.dtype)
+    rows = [gradients((element,), inputs, (one,), create_graph) for element in reshape(output, -1)]
     columns = zip(*rows, strict=True)
     return tuple(
         reshape(stack(column, 0), (*output.shape, *x.shape)) for column, x in zip(columns, inputs, strict=True)
@@ -136,13 +122,11 @@ def rows_of(output, inputs, create_graph):
 
 def check_single(result, name):
     """RuntimeError unless a function returned one number, as a tensor by itself."""
-    if isinstance(result, tuple):
-        raise RuntimeError(f"The function given to {name} should return a single Tensor")
-    if result.numel() != 1:
+    if isinstance(result, tuple) or result.numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
-def hessian(func, inputs, create_graph=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(func, inputs, create_graph=False, *, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """All second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
     is_tuple = isinstance(inputs, tuple)
     checked(inputs, "inputs", "hessian")
@@ -156,38 +140,29 @@ def hessian(func, inputs, create_graph=False, vectorize=False, outer_jacobian_st
     def slope(*own):
         return jacobian(scalar, own, True)
 
-    inputs = inputs if is_tuple else (inputs,)
-    result = jacobian(slope, inputs, create_graph, vectorize, outer_jacobian_strategy)
+    result = jacobian(slope, inputs if is_tuple else (inputs,), create_graph, strategy=outer_jacobian_strategy)
     return result if is_tuple else result[0][0]
 
 
-def second_products(func, inputs, v, create_graph, name):
-    """(func(inputs), a product of the Hessian with v): the gradient is differentiated, once for vhp, twice for hvp."""
-    with enable_grad():
-        is_tuple = isinstance(inputs, tuple)
-        inputs = fresh(checked(inputs, "inputs", name), create_graph)
-        vectors = vectors_for(v, inputs, name)
-        outputs, several = call(func, inputs, name)
-        check_single(outputs if several else outputs[0], name)
-        slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
-        if name == "vhp":
-            products = gradients(slopes, inputs, vectors, create_graph)
-        else:  # the product v H is linear in v: its derivative by v, in the direction of v, is H v
-            probes = tuple(creation.zeros_like(x.detach()).requires_grad_() for x in inputs)
-            twice = gradients(slopes, inputs, probes, True)
-            products = gradients(twice, probes, vectors, create_graph)
-        products = filled(products, inputs)
-    return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
-
-
-def vhp(func, inputs, v=None, create_graph=False):
+@enable_grad()
+def vhp(func, inputs, v=None, create_graph=False, *, transposed=False):
     """(func(inputs), v times the Hessian) of a function that returns one number."""
-    return second_products(func, inputs, v, create_graph, "vhp")
+    name = "hvp" if transposed else "vhp"
+    inputs, outputs, is_tuple, several = called(func, inputs, name, create_graph)
+    vectors = vectors_for(v, inputs, name)
+    check_single(outputs if several else outputs[0], name)
+    slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
+    if transposed:  # v H is linear in v: its derivative by v, in the direction of v, is H v
+        probes = tuple(zeros(x).requires_grad_() for x in inputs)
+        products = gradients(gradients(slopes, inputs, probes, True), probes, vectors, create_graph)
+    else:
+        products = gradients(slopes, inputs, vectors, create_graph)
+    return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
 
 
 def hvp(func, inputs, v=None, create_graph=False):
     """(func(inputs), the Hessian times v) of a function that returns one number."""
-    return second_products(func, inputs, v, create_graph, "hvp")
+    return vhp(func, inputs, v, create_graph, transposed=True)
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

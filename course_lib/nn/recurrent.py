@@ -11,7 +11,7 @@ from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
-from course_lib.nn.module import Module
+from course_lib.nn.module import NEEDED, Module, bound
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.joining import cat, stack
@@ -144,27 +144,25 @@ class _Layers(_Recurrent):
     Parameters are named as in PyTorch: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, then l0_reverse, l1 ...
     """
 
-    def __init__(
-        self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-        *, device=None, dtype=None,
-    ):  # fmt: skip
+    settings = dict(
+        input_size=NEEDED, hidden_size=NEEDED, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+        bidirectional=False,
+    )  # fmt: skip
+
+    def __init__(self, *args, device=None, dtype=None, **options):
         super().__init__()
-        if min(input_size, hidden_size, num_layers) <= 0:
-            raise ValueError("input_size, hidden_size and num_layers must be greater than zero")
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout should be a number in range [0, 1], but got {dropout}")
-        if dropout > 0 and num_layers == 1:
+        self.__dict__.update(bound(self, self.settings, args, options))
+        if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=2,
+                f"num_layers greater than 1, but got dropout={self.dropout} and num_layers=1", stacklevel=2,
             )
-        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
-        self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
+        hidden_size = self.hidden_size
         width = self.gates * hidden_size
         for way in self.ways():
-            inputs = input_size if way.startswith("l0") else hidden_size * (1 + bidirectional)
+            inputs = self.input_size if way.startswith("l0") else hidden_size * (1 + self.bidirectional)
             shapes = {"weight_ih": (width, inputs), "weight_hh": (width, hidden_size)}
-            shapes |= {"bias_ih": (width,), "bias_hh": (width,)} if bias else {}
+            shapes |= {"bias_ih": (width,), "bias_hh": (width,)} if self.bias else {}
             for name, shape in shapes.items():
                 self.register_parameter(f"{name}_{way}", make(*shape, dtype=dtype))
         self.reset_parameters()
@@ -225,9 +223,8 @@ class _Layers(_Recurrent):
         return stack(outputs[::-1] if backwards else outputs, 0), state
 
     def extra_repr(self):
-        usual = dict(num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
-        changed = [f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
-        return f"{self.input_size}, {self.hidden_size}{''.join(changed)}"
+        names = [n for n, usual in self.settings.items() if usual is not NEEDED and getattr(self, n) != usual]
+        return ", ".join([str(self.input_size), str(self.hidden_size), *(f"{n}={getattr(self, n)}" for n in names)])
 
 
 class RNN(_Layers):

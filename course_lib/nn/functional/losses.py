@@ -206,7 +206,7 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         if label_smoothing:
-            target = target * (1 - label_smoothing) + label_smoothing / classes
+            target = rows.add_number(rows.mul_number(target, 1 - label_smoothing), label_smoothing / classes)
         return soft_cross_entropy(logs, target, weight, reduction, dim)
     hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0:
@@ -229,7 +229,7 @@ def soft_cross_entropy(logs, target, weight, reduction, dim):
     if reduction_number(reduction) == 0:
         return -composites.sum(products, dim)
     loss = -composites.sum(products)
-    return loss if reduction == "sum" else loss / (products.numel() // logs.shape[dim])
+    return loss if reduction == "sum" else rows.div_number(loss, products.numel() // logs.shape[dim])
 
 
 def spread_loss(logs, target, weight, ignore_index, reduction, dim):

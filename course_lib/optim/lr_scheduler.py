@@ -11,24 +11,20 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 
-from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import NEEDED, bound
 from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
 
 
 def values(optimizer, key):
-    """A setting of each group; of a rate that is a tensor, a copy."""
-    return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
+    """A setting of each group."""
+    return [group[key] for group in optimizer.param_groups]
 
 
 def set_rates(optimizer, rates):
-    """Write a rate into each group; a rate that is a tensor is overwritten in place."""
+    """Write a rate into each group."""
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate.squeeze() if isinstance(rate, Tensor) else rate)
-        else:
-            group["lr"] = rate
+        group["lr"] = rate
 
 
 def one_for_each_group(name, value, optimizer):

@@ -13,6 +13,7 @@ from course_lib.autograd.grad_mode import enable_grad, no_grad
 from course_lib.engine.graph import RemovableHandle
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import bound, reset_grad
+from course_lib.surface import creation
 
 
 def run_with_hooks(step):
@@ -213,11 +214,23 @@ class BuiltIn(Optimizer):
         for group in self.param_groups:
             for param in group["params"]:
                 if param.grad is not None:
-                    self.update(param, -param.grad if group["maximize"] else param.grad, group)
+                    grad = -param.grad if group["maximize"] else param.grad
+                    if group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
+                        grad = grad.add(param, alpha=group["weight_decay"])
+                    self.update(param, grad, group)
         return loss
 
+    def begun(self, param, *names):
+        """What is remembered of a parameter, one step on: zeros under these names, before its first step."""
+        state = self.state[param]
+        if not state:
+            state["step"] = creation.tensor(0.0)
+            state.update({name: creation.zeros_like(param) for name in names})
+        state["step"].add_(1)
+        return state
+
     def update(self, param, grad, group):
-        """One parameter's step; what it must remember until the next one goes into `self.state[param]`."""
+        """One parameter's step; its gradient has the weight decay in it. What must be remembered: `self.state`."""
         raise NotImplementedError
 
 

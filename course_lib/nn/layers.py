@@ -190,7 +190,6 @@ class _BatchNorm(_Normalising):
     in eval mode the running ones are used. momentum=None averages over all batches.
     """
 
-    _version = 2
     _shown = "eps", "momentum", "affine", "bias", "track_running_stats"
     input_dimensions = ()
 

@@ -36,7 +36,6 @@ class Module:
     `_parameters`, `_buffers` and `_modules`, not in `__dict__`, and are found there by attribute access.
     """
 
-    _version = 1
     _shown = ()
     _is_full_backward_hook = None  # False: its backward hooks are of the old kind; a module takes one kind
 
@@ -337,9 +336,7 @@ class Module:
         if dtype.name == "bool":
             return self
         if not dtype.is_floating_point:
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
+            raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def type(self, dst_type):
@@ -347,11 +344,11 @@ class Module:
         return self._apply(lambda t: t.to(dst_type))
 
     def float(self):
-        """Convert floating-point parameters and buffers to float32."""
+        """The floating-point parameters and buffers as float32."""
         return self.to(float32)
 
     def double(self):
-        """Convert floating-point parameters and buffers to float64."""
+        """The floating-point parameters and buffers as float64."""
         return self.to(float64)
 
     def cpu(self):
@@ -360,24 +357,18 @@ class Module:
 
     # --- saving and loading --------------------------------------------------------------------------------
 
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *, prefix="", keep_vars=False):
         """Dotted name -> tensor for all parameters and persistent buffers: detached aliases, not copies."""
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = {"version": self._version}
-        for name, tensor in self._persistent():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, child in self._modules.items():
-            if child is not None:
-                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return destination
+        return OrderedDict(
+            (prefix + key, tensor if keep_vars else tensor.detach()) for key, _, _, tensor in self._persistent()
+        )
 
     def _persistent(self):
-        """(name, tensor) for the parameters and buffers of this module alone that a state dict holds."""
-        buffers = {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
-        return [(name, tensor) for name, tensor in (self._parameters | buffers).items() if tensor is not None]
+        """(dotted name, module, name in it, tensor) of all that a state dict holds."""
+        for path, module in self.named_modules(remove_duplicate=False):
+            for name, tensor in [*module._parameters.items(), *module._buffers.items()]:
+                if tensor is not None and name not in module._non_persistent_buffers_set:
+                    yield (f"{path}.{name}" if path else name), module, name, tensor
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copy the values of a state dict into this module's tensors (or, with assign, take its tensors over).
@@ -388,14 +379,12 @@ class Module:
         if not hasattr(state_dict, "keys") or not hasattr(state_dict, "items"):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         missing, known, problems = [], set(), []
-        for prefix, module in self.named_modules(remove_duplicate=False):
-            for name, tensor in module._persistent():
-                key = f"{prefix}.{name}" if prefix else name
-                known.add(key)
-                if key not in state_dict:
-                    missing.append(key)
-                elif (problem := module._load_one(name, tensor, key, state_dict[key], assign)) is not None:
-                    problems.append(problem)
+        for key, module, name, tensor in [*self._persistent()]:
+            known.add(key)
+            if key not in state_dict:
+                missing.append(key)
+            elif (problem := module._load_one(name, tensor, key, state_dict[key], assign)) is not None:
+                problems.append(problem)
         unexpected = [key for key in state_dict if key not in known]
         for keys, text in ((unexpected, "Unexpected"), (missing, "Missing")):
             if keys and strict:

@@ -427,7 +427,6 @@ def state_dict_forms(T):
         sd["a.weight"].data_ptr() == m.a.weight.data_ptr(),
         list(m.state_dict(prefix="x."))[:2],
         m.state_dict(keep_vars=True)["scale"] is m.scale,
-        hasattr(sd, "_metadata"),
     ]
 
 

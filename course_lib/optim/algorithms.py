@@ -26,6 +26,8 @@ class SGD(BuiltIn):
 
     def update(self, param, grad, group):
         """One step of one parameter."""
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
         momentum = group["momentum"]
         if momentum != 0:
             buffer = self.state[param].get("momentum_buffer")
@@ -52,8 +54,11 @@ class Adam(BuiltIn):
         """One step of one parameter."""
         state = self.begun(param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
         (beta1, beta2), lr, steps = map(float, group["betas"]), float(group["lr"]), state["step"].item()
-        if group["decoupled_weight_decay"]:
-            param.mul_(1 - lr * group["weight_decay"])
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - lr * group["weight_decay"])
+            else:
+                grad = grad.add(param, alpha=group["weight_decay"])
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
@@ -80,6 +85,8 @@ class RMSprop(BuiltIn):
         """One step of one parameter."""
         names = ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * group["centered"]
         state = self.begun(param, "square_avg", *names)
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
         alpha, lr = group["alpha"], float(group["lr"])
         square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
@@ -108,6 +115,8 @@ class Adagrad(BuiltIn):
     def update(self, param, grad, group):
         """One step of one parameter."""
         state = self.begun(param)
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])
         lr = float(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad, value=1)
         param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-lr)

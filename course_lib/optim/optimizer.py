@@ -214,10 +214,7 @@ class BuiltIn(Optimizer):
         for group in self.param_groups:
             for param in group["params"]:
                 if param.grad is not None:
-                    grad = -param.grad if group["maximize"] else param.grad
-                    if group["weight_decay"] != 0 and not group.get("decoupled_weight_decay"):
-                        grad = grad.add(param, alpha=group["weight_decay"])
-                    self.update(param, grad, group)
+                    self.update(param, -param.grad if group["maximize"] else param.grad, group)
         return loss
 
     def begun(self, param, *names):
@@ -230,7 +227,7 @@ class BuiltIn(Optimizer):
         return state
 
     def update(self, param, grad, group):
-        """One parameter's step; its gradient has the weight decay in it. What must be remembered: `self.state`."""
+        """One parameter's step; what it must remember until the next one goes into `self.state[param]`."""
         raise NotImplementedError
 
 

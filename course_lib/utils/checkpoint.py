@@ -103,15 +103,15 @@ def random_state():
 @contextlib.contextmanager
 def replayed(saved):
     """The random numbers from a remembered place on; afterwards the stream goes on where it was."""
+    if saved is None:
+        yield
+        return
     source = creation.source_of()[1]
-    before = source.place
-    if saved is not None:
-        source.place = saved
+    before, source.place = source.place, saved
     try:
         yield
     finally:
-        if saved is not None:
-            source.place = before
+        source.place = before
 
 
 # --- the form without re-entrance --------------------------------------------------------------------------

@@ -42,11 +42,14 @@ class GradientEdge(_Edge):
 
 
 def get_gradient_edge(tensor):
-    """The gradient edge of a tensor; RuntimeError when it does not require grad."""
+    """The gradient edge of a tensor; RuntimeError when it does not require grad, AttributeError in inference mode."""
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
+    if tensor.grad_fn is None and (state.inference or tensor.is_inference()):
+        # PyTorch asks a view of the leaf for its node, and inference mode records no view
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
     edge = gradient_edge(tensor)
     if not edge:
         raise AssertionError("Expected gradient function to be set")
@@ -165,6 +168,12 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             return
         if task not in passes:
             running = nodes_in(task)
+            caught = running & set(task.captures or ())
+            if any(type(node) is AccumulateGrad and node in caught for node in nodes):
+                raise RuntimeError(
+                    "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                    "This is currently not supported."
+                )
             passes[task] = [sum(node in running for node in nodes), [None] * len(nodes)]
         entry = passes[task]
         entry[0] -= 1

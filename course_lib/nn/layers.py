@@ -5,6 +5,7 @@ PyTorch: torch/nn/modules (linear.py, conv.py, batchnorm.py, normalization.py, s
 
 import math
 
+from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.nn import functional as F
 from course_lib.nn import init
@@ -88,9 +89,12 @@ class Embedding(Module):
     """A table of vectors, looked up by number. The row padding_idx starts at zero and gets no gradient."""
 
     def __init__(
-        self, num_embeddings, embedding_dim, padding_idx=None, *, _weight=None, _freeze=False, device=None, dtype=None
+        self, num_embeddings, embedding_dim, padding_idx=None, *, sparse=False, _weight=None, _freeze=False,
+        device=None, dtype=None,
     ):
         super().__init__()
+        if sparse:
+            raise not_supported("Embedding with sparse=True", "Leave it out: the gradient is then dense.")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else known_row(padding_idx, num_embeddings)
         table = creation.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight

@@ -691,7 +691,20 @@ def _hooks_on_what_was_a_leaf(torch):
     y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
 
 
+def _edge_of_a_leaf_in_inference_mode(torch):
+    with torch.inference_mode():
+        torch.autograd.graph.get_gradient_edge(leaf(torch))
+
+
+def _watched_leaf(torch):
+    x = leaf(torch)
+    with torch.autograd.graph.register_multi_grad_hook([x], lambda grads: None):
+        torch.autograd.grad((x * x).sum(), x)
+
+
 programs(
+    multi_grad_hook_of_a_leaf_in_grad=lambda torch: _watched_leaf(torch),
+    edge_of_a_leaf_in_inference_mode=lambda torch: _edge_of_a_leaf_in_inference_mode(torch),
     increment_version_of_numbers=lambda torch: torch.autograd.graph.increment_version([3]),
     hooks_on_what_was_a_leaf=lambda torch: _hooks_on_what_was_a_leaf(torch),
 )

@@ -155,6 +155,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = [tensor for tensor in tensors if mode == "all" or tensor.requires_grad]
+    if not all(tensor.requires_grad for tensor in tensors):
+        raise AssertionError("Expected gradient function to be set")
     # held here, so that a leaf's node and its hooks live on
     nodes = [get_gradient_edge(tensor).node for tensor in tensors]
     passes = weakref.WeakKeyDictionary()  # pass -> [how many gradients are still to come, those that have come]

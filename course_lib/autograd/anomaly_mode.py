@@ -46,6 +46,12 @@ def user_frame():
     return frame
 
 
+def user_place():
+    """The file and the number of that frame's line; None without such a frame."""
+    frame = user_frame()
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def describe(place):
     """A place as an error message names it: the line's text, and where it stands."""
     if place is None:
@@ -66,10 +72,8 @@ def place_words(file, number):
 
 def note_write(counter):
     """Called after every write in anomaly mode: which line brought the counter to its present value."""
-    if counter.lines is None:
-        counter.lines = {}
-    frame = user_frame()
-    counter.lines[counter.value] = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    counter.lines = counter.lines or {}
+    counter.lines[counter.value] = user_place()
 
 
 # --- which line made a node ----------------------------------------------------------------------------------
@@ -97,16 +101,17 @@ def made_beside(node, result):
 
 def report(node):
     """Warn where a node that failed comes from, and what the node comes from in whose backward it was made."""
-    name, noted = node.name(), node.notes or {}
-    lines = noted.get("traceback_")
-    warn(f"Error detected in {name}. {MADE_BEFORE if lines is None else CAUSED + ''.join(lines)}")
-    while (parent := noted.get("parent_")) is not None:
-        name, noted = parent.name(), parent.notes or {}
+    induced = ""
+    while node is not None:
+        noted = node.notes or {}
         lines = noted.get("traceback_")
         if lines is None:
-            warn(f"Error detected in {name}. {MADE_BEFORE}")
+            warn(f"Error detected in {node.name()}. {MADE_BEFORE}")
+        elif not induced:
+            warn(f"Error detected in {node.name()}. {CAUSED}{''.join(lines)}")
         else:
-            warn(f"\n\nPrevious calculation was induced by {name}. {INDUCED}{''.join(lines)}")
+            warn(f"{induced}{node.name()}. {INDUCED}{''.join(lines)}")
+        node, induced = noted.get("parent_"), "\n\nPrevious calculation was induced by "
 
 
 def warn(text):

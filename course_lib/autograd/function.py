@@ -13,13 +13,6 @@ from course_lib.engine.views import requires_grad, set_history
 from course_lib.surface.left_out import doors
 
 
-def save_for_forward(self, *tensors):
-    """Would keep tensors for `jvp`, which is never called here: there is no forward mode."""
-
-
-FunctionCtx.save_for_forward = save_for_forward
-
-
 def once_differentiable(backward):
     """Decorate a backward that cannot itself be differentiated: trying to is then an error, not a wrong number."""
 

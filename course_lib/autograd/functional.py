@@ -12,8 +12,6 @@ from course_lib.surface.functions import reshape
 from course_lib.surface.joining import stack
 from course_lib.surface.left_out import doors
 
-OF_FUNCTION = "outputs of the user-provided function"
-
 
 def checked(value, what, name):
     """A tuple of tensors from one or several; TypeError, naming the caller, for anything else."""
@@ -28,68 +26,31 @@ def checked(value, what, name):
     return values
 
 
-def fresh(inputs, create_graph):
-    """The inputs as the starting points of a new graph; connected to the old one only with create_graph."""
-    if create_graph:
-        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
-    return tuple(x.detach().requires_grad_() for x in inputs)
+def called(func, inputs, name, create_graph):
+    """(inputs that begin a new graph, outputs, whether each of both came as a tuple).
 
-
-def call(func, inputs, name, strict):
-    """(outputs as a tuple, whether they came as one); in strict mode each must depend on what requires grad."""
-    result = func(*inputs)
-    outputs = checked(result, OF_FUNCTION, name)
-    check_strict(outputs, strict)
-    return outputs, isinstance(result, tuple)
-
-
-def check_strict(outputs, strict):
-    """In strict mode every output must depend on something that requires grad."""
-    for position, output in enumerate(outputs):
-        if strict and not output.requires_grad:
-            raise RuntimeError(
-                f"Output {position} of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode."
-            )
+    With create_graph the new graph hangs on the old one.
+    """
+    own = checked(inputs, "inputs", name)
+    own = tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in own)
+    result = func(*own)
+    outputs = checked(result, "outputs of the user-provided function", name)
+    return own, outputs, isinstance(inputs, tuple), isinstance(result, tuple)
 
 
 def gradients(outputs, inputs, vectors, create_graph):
-    """autograd.grad of those outputs that have history; None for inputs that are not reached."""
-    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o is not None and o.requires_grad]
-    if not pairs:
-        return (None,) * len(inputs)
-    return grad(
-        [o for o, _ in pairs], inputs, [v for _, v in pairs], create_graph=create_graph, retain_graph=True,
-        allow_unused=True,
-    )
+    """autograd.grad of those outputs that have history; zeros for inputs that are not reached."""
+    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
+    found = [None] * len(inputs)
+    if pairs:
+        starts, vectors = zip(*pairs, strict=True)
+        found = grad(starts, inputs, vectors, create_graph=create_graph, retain_graph=True, allow_unused=True)
+    return tuple(zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
-NOT_STRICT = "This is not allowed in strict mode."
-OUTPUT, JACOBIAN = "The output of the user-provided function", "The jacobian of the user-provided function"
-
-
-def filled(grads, like, strict, create_graph, what):
-    """Zeros for gradients that are None; in strict mode an error, as for one that shall have history and has none."""
-    for position, g in enumerate(grads if strict else ()):
-        if g is None or create_graph and not g.requires_grad:
-            raise RuntimeError(f"{what} is independent of input {position}. {NOT_STRICT}")
-    return tuple(creation.zeros_like(x.detach()) if g is None else g for g, x in zip(grads, like, strict=True))
-
-
-def check_slopes(grads, strict):
-    """In strict mode gradients must be there and depend on something, for they are differentiated again."""
-    for position, g in enumerate(grads if strict else ()):
-        if g is None:
-            raise RuntimeError(f"{OUTPUT} is independent of input {position}. {NOT_STRICT}")
-        if not g.requires_grad:
-            raise RuntimeError(CONSTANT_JACOBIAN.format(position))
-
-
-CONSTANT_JACOBIAN = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    "independent of the input. " + NOT_STRICT + " You should ensure that your function is twice differentiable and "
-    "that the jacobian depends on the inputs (this would be violated by a linear function for example)."
-)
+def zeros(x):
+    """Zeros like a tensor, without its history."""
+    return creation.zeros_like(x.detach())
 
 
 def finished(values, is_tuple, create_graph):
@@ -98,16 +59,15 @@ def finished(values, is_tuple, create_graph):
     return values if is_tuple else values[0]
 
 
-def vectors_for(v, like, none_message, name):
+def vectors_for(v, like, name):
     """The vector of a product, checked against what it multiplies; 1 when that has a single element."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(none_message)
+            what = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
+            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
         return (creation.ones_like(like[0].detach()),)
     v = checked(v, "v", name)
     if len(v) != len(like):
-        if len(like) == 1:
-            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
     for position, (a, b) in enumerate(zip(v, like, strict=True)):
         if a.size() != b.size():
@@ -116,68 +76,44 @@ def vectors_for(v, like, none_message, name):
     return v
 
 
-ONE_OUTPUT = (
-    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
-)
-ONE_INPUT = (
-    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
-)
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
+@enable_grad()
+def vjp(func, inputs, v=None, create_graph=False):
     """(func(inputs), v times the Jacobian): one backward pass."""
-    with enable_grad():
-        is_tuple = isinstance(inputs, tuple)
-        inputs = fresh(checked(inputs, "inputs", "vjp"), create_graph)
-        outputs, several = call(func, inputs, "vjp", strict)
-        vectors = vectors_for(v, outputs, ONE_OUTPUT, "vjp")
-        grads = gradients(outputs, inputs, vectors, create_graph)
-        products = filled(grads, inputs, strict, create_graph, OUTPUT)
+    inputs, outputs, is_tuple, several = called(func, inputs, "vjp", create_graph)
+    products = gradients(outputs, inputs, vectors_for(v, outputs, "vjp"), create_graph)
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
 
 
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+@enable_grad()
+def jvp(func, inputs, v=None, create_graph=False):
     """(func(inputs), the Jacobian times v): the vjp is linear in its vector, so differentiate it by that vector."""
-    with enable_grad():
-        inputs = fresh(checked(inputs, "inputs", "jvp"), create_graph)
-        vectors = vectors_for(v, inputs, ONE_INPUT, "jvp")
-        outputs, several = call(func, inputs, "jvp", strict)
-        probes = tuple(creation.zeros_like(o.detach()).requires_grad_() for o in outputs)
-        grads = gradients(outputs, inputs, probes, True)
-        check_slopes(grads, strict)
-        products = gradients(grads, probes, vectors, create_graph)
-        products = filled(products, probes, strict, create_graph, JACOBIAN)
+    inputs, outputs, _, several = called(func, inputs, "jvp", create_graph)
+    vectors = vectors_for(v, inputs, "jvp")
+    probes = tuple(zeros(o).requires_grad_() for o in outputs)
+    products = gradients(gradients(outputs, inputs, probes, True), probes, vectors, create_graph)
     return finished(outputs, several, create_graph), finished(products, several, create_graph)
 
 
-def backward_only(strategy):
-    """NotSupportedError for forward mode, which this engine leaves out."""
-    if strategy != "reverse-mode":
-        raise errors.not_supported(f"the strategy {strategy!r}", 'Use "reverse-mode".')
-
-
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+@enable_grad()
+def jacobian(func, inputs, create_graph=False, *, vectorize=False, strategy="reverse-mode"):
     """All derivatives: for output o and input x a tensor of shape (*o.shape, *x.shape), one backward pass a row.
 
     A tuple of outputs or of inputs gives a tuple for each. `vectorize` changes nothing here. NotSupportedError for a
     strategy other than "reverse-mode".
     """
-    backward_only(strategy)
-    with enable_grad():
-        is_tuple = isinstance(inputs, tuple)
-        inputs = fresh(checked(inputs, "inputs", "jacobian"), create_graph)
-        outputs, several = call(func, inputs, "jacobian", strict)
-        blocks = [rows_of(o, number, inputs, create_graph, strict) for number, o in enumerate(outputs)]
-    blocks = [finished(block, is_tuple, create_graph) for block in blocks]
-    return tuple(blocks) if several else blocks[0]
+    if strategy != "reverse-mode":
+        raise errors.not_supported(f"the strategy {strategy!r}", 'Use "reverse-mode".')
+    inputs, outputs, is_tuple, several = called(func, inputs, "jacobian", create_graph)
+    blocks = tuple(finished(rows_of(o, inputs, create_graph), is_tuple, create_graph) for o in outputs)
+    return blocks if several else blocks[0]
 
 
-def rows_of(output, number, inputs, create_graph, strict):
+def rows_of(output, inputs, create_graph):
     """The Jacobian of one output, for each input."""
-    rows = []
-    for element in reshape(output, -1):
-        row = gradients((element,), inputs, (creation.ones_like(element.detach()),), create_graph)
-        rows.append(filled(row, inputs, strict, create_graph, f"Output {number} of the user-provided function"))
-    if not rows:
+    if not output.numel():
         return tuple(creation.zeros((*output.shape, *x.shape), dtype=x.dtype) for x in inputs)
+    one = creation.ones((), dtype=output.dtype)
+    rows = [gradients((element,), inputs, (one,), create_graph) for element in reshape(output, -1)]
     columns = zip(*rows, strict=True)
     return tuple(
         reshape(stack(column, 0), (*output.shape, *x.shape)) for column, x in zip(columns, inputs, strict=True)
@@ -186,61 +122,47 @@ def rows_of(output, number, inputs, create_graph, strict):
 
 def check_single(result, name):
     """RuntimeError unless a function returned one number, as a tensor by itself."""
-    if isinstance(result, tuple):
-        raise RuntimeError(f"The function given to {name} should return a single Tensor")
-    if result.numel() != 1:
+    if isinstance(result, tuple) or result.numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(func, inputs, create_graph=False, *, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """All second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
     is_tuple = isinstance(inputs, tuple)
     checked(inputs, "inputs", "hessian")
-    backward_only(outer_jacobian_strategy)
 
     def scalar(*own):
         result = func(*own)
-        check_strict(checked(result, OF_FUNCTION, "hessian"), strict)
+        checked(result, "outputs of the user-provided function", "hessian")
         check_single(result, "hessian")
         return reshape(result, ())
 
     def slope(*own):
-        grads = jacobian(scalar, own, create_graph=True)
-        check_slopes(grads, strict)
-        return grads
+        return jacobian(scalar, own, True)
 
-    result = jacobian(slope, inputs if is_tuple else (inputs,), create_graph, strict, vectorize)
+    result = jacobian(slope, inputs if is_tuple else (inputs,), create_graph, strategy=outer_jacobian_strategy)
     return result if is_tuple else result[0][0]
 
 
-def second_products(func, inputs, v, create_graph, strict, name):
-    """(func(inputs), a product of the Hessian with v): the gradient is differentiated, once for vhp, twice for hvp."""
-    with enable_grad():
-        is_tuple = isinstance(inputs, tuple)
-        inputs = fresh(checked(inputs, "inputs", name), create_graph)
-        vectors = vectors_for(v, inputs, ONE_INPUT, name)
-        outputs, several = call(func, inputs, name, strict)
-        check_single(outputs if several else outputs[0], name)
-        slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
-        check_slopes(slopes, strict)
-        if name == "vhp":
-            products = gradients(slopes, inputs, vectors, create_graph)
-        else:  # the product v H is linear in v: its derivative by v, in the direction of v, is H v
-            probes = tuple(creation.zeros_like(x.detach()).requires_grad_() for x in inputs)
-            twice = gradients(slopes, inputs, probes, True)
-            products = gradients(twice, probes, vectors, create_graph)
-        products = filled(products, inputs, strict, create_graph, JACOBIAN)
+@enable_grad()
+def vhp(func, inputs, v=None, create_graph=False, *, transposed=False):
+    """(func(inputs), v times the Hessian) of a function that returns one number."""
+    name = "hvp" if transposed else "vhp"
+    inputs, outputs, is_tuple, several = called(func, inputs, name, create_graph)
+    vectors = vectors_for(v, inputs, name)
+    check_single(outputs if several else outputs[0], name)
+    slopes = gradients(outputs, inputs, (creation.ones_like(outputs[0].detach()),), True)
+    if transposed:  # v H is linear in v: its derivative by v, in the direction of v, is H v
+        probes = tuple(zeros(x).requires_grad_() for x in inputs)
+        products = gradients(gradients(slopes, inputs, probes, True), probes, vectors, create_graph)
+    else:
+        products = gradients(slopes, inputs, vectors, create_graph)
     return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
 
 
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
-    """(func(inputs), v times the Hessian) of a function that returns one number."""
-    return second_products(func, inputs, v, create_graph, strict, "vhp")
-
-
-def hvp(func, inputs, v=None, create_graph=False, strict=False):
+def hvp(func, inputs, v=None, create_graph=False):
     """(func(inputs), the Hessian times v) of a function that returns one number."""
-    return second_products(func, inputs, v, create_graph, strict, "hvp")
+    return vhp(func, inputs, v, create_graph, transposed=True)
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

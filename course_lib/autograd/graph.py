@@ -5,7 +5,6 @@ PyTorch: torch/autograd/graph.py.
 
 import threading
 import weakref
-from collections.abc import Iterable
 from contextlib import ContextDecorator, contextmanager
 from typing import NamedTuple
 
@@ -61,9 +60,7 @@ def get_gradient_edge(tensor):
 
 def increment_version(tensor):
     """Count a write that was made behind the counter's back."""
-    if not isinstance(tensor, Tensor | Iterable):
-        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
-    for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+    for t in tensor if isinstance(tensor, list | tuple) else [tensor]:
         if not isinstance(t, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         count_write(t)
@@ -135,13 +132,6 @@ class _MultiHandle:
         self.remove()
 
 
-def node_of(tensor):
-    """The node that a tensor's gradient arrives at."""
-    if not tensor.requires_grad:
-        raise AssertionError("Expected gradient function to be set")
-    return get_gradient_edge(tensor).node
-
-
 def nodes_in(task):
     """All nodes that a backward pass will run, or catch a gradient at."""
     roots = [node for node, _ in task.root.next_functions]
@@ -164,93 +154,40 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    tensors = list(tensors)
-    if mode == "any":
-        tensors = [tensor for tensor in tensors if tensor.requires_grad]
+    tensors = [tensor for tensor in tensors if mode == "all" or tensor.requires_grad]
+    if not all(tensor.requires_grad for tensor in tensors):
+        raise AssertionError("Expected gradient function to be set")
     # held here, so that a leaf's node and its hooks live on
-    nodes = [node_of(tensor) for tensor in tensors if mode == "all"]
-    passes, lock = weakref.WeakKeyDictionary(), threading.Lock()
+    nodes = [get_gradient_edge(tensor).node for tensor in tensors]
+    passes = weakref.WeakKeyDictionary()  # pass -> [how many gradients are still to come, those that have come]
 
-    def collect(position, grad):
-        with lock:
-            if state.task not in passes:
-                running = nodes_in(state.task)
-                caught = running & set(state.task.captures or ())
-                if any(type(node) is AccumulateGrad and node in caught for node in nodes):
-                    raise RuntimeError(
-                        "A leaf node was passed to _will_engine_execute_node but we are currently running "
-                        "autograd.grad(). This is currently not supported."
-                    )
-                passes[state.task] = [sum(node in running for node in nodes), [None] * len(nodes)]
-            entry = passes[state.task]
-            entry[0] -= 1
-            entry[1][position] = grad
-            complete = entry[0] == 0
-            if complete:
-                del passes[state.task]
-        if complete:
+    def receive(position, grad):
+        task = state.task
+        if mode == "any":
+            if task not in passes:
+                passes[task] = None
+                fn(grad)
+            return
+        if task not in passes:
+            running = nodes_in(task)
+            caught = running & set(task.captures or ())
+            if any(type(node) is AccumulateGrad and node in caught for node in nodes):
+                raise RuntimeError(
+                    "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                    "This is currently not supported."
+                )
+            passes[task] = [sum(node in running for node in nodes), [None] * len(nodes)]
+        entry = passes[task]
+        entry[0] -= 1
+        entry[1][position] = grad
+        if entry[0] == 0:
+            del passes[task]
             fn(entry[1])
 
-    def first(position, grad):
-        with lock:
-            seen = passes.get(state.task, False)
-            passes[state.task] = True
-        if not seen:
-            fn(grad)
-
-    receive = collect if mode == "all" else first
     return _MultiHandle(
         tensor.register_hook(lambda grad, position=position: receive(position, grad))
         for position, tensor in enumerate(tensors)
     )
-
-
-class _Handle:
-    """Stands in nodes for one tensor at one version, which the context keeps."""
-
-    __slots__ = ("tensor", "version", "place", "copy", "__weakref__")
-
-    def __init__(self, tensor):
-        self.tensor, self.version, self.place = tensor, tensor._version, tensor.data_ptr()
-        self.copy = tensor.detach().clone()
-
-    def was_written(self):
-        """True when somebody wrote to the memory, counted or not. Other memory (`.data =`) is no write."""
-        if self.tensor._version != self.version:
-            return True
-        return self.tensor.data_ptr() == self.place and not same_bytes(self.tensor, self.copy)
-
-
-def same_bytes(tensor, copy):
-    """True for tensors of the same shape, type and values; a NaN is like a NaN."""
-    a, b = tensor.array, copy.array
-    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
-
-
-class _AllowMutationOnSavedContext:
-    """What the block keeps: tensors that are as they were saved, and copies of those that were overwritten since."""
-
-    def __init__(self):
-        self.handles = weakref.WeakValueDictionary()  # (tensor, version) -> its handle, while a node keeps it
-        self.kept = weakref.WeakSet()
-
-    def pack(self, tensor):
-        """Keep a tensor here, and only a handle to it in the node."""
-        key = id(tensor), tensor.data_ptr(), tensor._version
-        handle = self.handles.get(key)
-        if handle is None:
-            handle = self.handles[key] = _Handle(tensor)
-            self.kept.add(handle)
-        return handle
-
-    def unpack(self, handle):
-        """The tensor, or the copy if it was overwritten; AssertionError once the block has ended."""
-        if handle not in self.kept:
-            raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
-                "in which the graph was originally recorded."
-            )
-        return handle.copy if handle.was_written() else handle.tensor
 
 
 _open = threading.local()
@@ -263,16 +200,30 @@ def allow_mutation_on_saved_tensors():
     PyTorch copies a tensor when it is overwritten, we when it is saved; what was not overwritten keeps its history, for
     second derivatives. Backward must run inside the same block: AssertionError outside.
     """
-    context = _AllowMutationOnSavedContext()
-    with saved_tensors_hooks(context.pack, context.unpack):
-        if getattr(_open, "context", None) is not None:
-            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        _open.context = context
-        try:
-            yield context
-        finally:
-            _open.context = None
-            context.kept.clear()
+    if getattr(_open, "now", False):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    ended = False
+
+    def pack(tensor):
+        return tensor, tensor._version, tensor.detach().clone()
+
+    def unpack(kept):
+        if ended:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded."
+            )
+        tensor, version, copy = kept
+        now, then = tensor.array, copy.array
+        same = now.shape == then.shape and now.dtype == then.dtype and now.tobytes() == then.tobytes()
+        return tensor if same and tensor._version == version else copy  # an uncounted write shows in the bytes
+
+    _open.now = True
+    try:
+        with saved_tensors_hooks(pack, unpack):
+            yield
+    finally:
+        _open.now, ended = False, True
 
 
 __all__ = [

@@ -50,13 +50,10 @@ def inv(A):
 def solve(A, B):
     """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
     composites.check_square(A, "linalg.solve")
-    if A.dtype is not B.dtype:
-        found = f"found A of type {A.dtype.title} and B of type {B.dtype.title} instead"
-        raise RuntimeError(f"linalg.solve: Expected A and B to have the same dtype, but {found}")
     vector = B.dim() == 1 or B.dim() == A.dim() - 1 and B.shape == A.shape[:-1]
-    if not B.dim() or B.shape[-1 if vector else -2] != A.shape[-1]:
-        shapes = f"{list(A.shape)} and {list(B.shape)}"
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation AX = B ({shapes})")
+    if A.dtype is not B.dtype or not B.dim() or B.shape[-1 if vector else -2] != A.shape[-1]:
+        found = f"{A.dtype} {list(A.shape)} and {B.dtype} {list(B.shape)}"
+        raise RuntimeError(f"linalg.solve: Incompatible shapes or types of A and B for the equation AX = B ({found})")
     return rows.solve(A, B.unsqueeze(-1)).squeeze(-1) if vector else rows.solve(A, B)
 
 

@@ -9,7 +9,6 @@ from course_lib.arrays.kernels import activations, convolving, losses, normalizi
 from course_lib.engine.build import KERNELS, ON_TENSORS, OPERATION_NAMES, rows
 from course_lib.engine.ops import ROWS, row
 from course_lib.surface import functions as composites
-from course_lib.surface.joining import cat
 
 for _module in (activations, convolving, losses, normalizing):  # formulas find the functions they call there too
     KERNELS.append(_module)
@@ -67,7 +66,6 @@ row("softplus(self, beta=1, threshold=20)", "activations.softplus(self, beta, th
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
 row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
-row("glu(self, dim)", "activations.glu(self, dim)", elementwise=False, self="glu_grad(grad, self, dim)")
 row("safe_softmax(self, dim)", "activations.safe_softmax(self, dim)", elementwise=False,
     self="softmax_backward(grad, result, dim)")
 row("elu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
@@ -77,13 +75,9 @@ row("leaky_relu(self, negative_slope=0.01)",
     self="leaky_relu_backward(grad, self, negative_slope)")
 row("threshold(self, threshold, value)", "activations.threshold(self, threshold, value)",
     self="threshold_backward(grad, self, threshold)")
-for _name, _slope in dict(  # overwriting self, these get their slope from the result: nothing of self is kept
-    elu="where(result <= 0, grad * (result + alpha), grad)",
-    leaky_relu="leaky_relu_backward(grad, result, negative_slope)",
-    threshold="threshold_backward(grad, self, threshold)",
-).items():
-    row(f"{_name}_over({', '.join(ROWS[_name].parameters)})", ROWS[_name].forward, in_place="only",
-        node=ROWS[_name].node.replace("0", "1"), self=_slope)
+# overwriting self, it gets its slope from the result: nothing of self is kept
+row(f"leaky_relu_over({', '.join(ROWS['leaky_relu'].parameters)})", ROWS["leaky_relu"].forward, in_place="only",
+    node="LeakyReluBackward1", self="leaky_relu_backward(grad, result, negative_slope)")
 
 # --- convolution: each of the three has its gradients in terms of the other two ----------------------------
 
@@ -180,7 +174,4 @@ ON_TENSORS.update(
     layer_statistics=lambda x, shape, center, inverse, eps: _statistics(
         x, normalizing.last_axes(x.array.ndim, shape), eps
     ),
-    first_half=lambda x, dim: x.narrow(dim, 0, x.array.shape[dim] // 2),
-    second_half=lambda x, dim: x.narrow(dim, x.array.shape[dim] // 2, x.array.shape[dim] // 2),
-    join_halves=lambda a, b, dim: cat([a, b], dim),
 )

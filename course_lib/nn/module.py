@@ -5,7 +5,7 @@ PyTorch: torch/nn/modules/module.py.
 
 from collections import OrderedDict, namedtuple
 
-from course_lib.arrays.errors import not_supported
+from course_lib.arrays.dtypes import float32, float64
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.engine.graph import RemovableHandle
 from course_lib.engine.tensor import Tensor
@@ -17,12 +17,9 @@ from course_lib.surface.left_out import NameLeftOut
 MISSING = object()
 REGISTERED = {"parameter": "_parameters", "module": "_modules", "buffer": "_buffers"}
 KINDS = list(REGISTERED)
+EXPECTED = dict(parameter="torch.nn.Parameter", module="torch.nn.Module", buffer="torch.nn.Buffer, torch.Tensor")
 HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
-LEFT_OUT = frozenset("""
-    bfloat16 compile cuda get_extra_state half ipu mtia register_load_state_dict_post_hook
-    register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook set_extra_state
-    set_submodule share_memory to_empty xpu
-""".split())
+LEFT_OUT = "bfloat16 compile cuda half register_state_dict_post_hook set_submodule share_memory to_empty".split()
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -39,7 +36,7 @@ class Module:
     `_parameters`, `_buffers` and `_modules`, not in `__dict__`, and are found there by attribute access.
     """
 
-    _version = 1
+    _shown = ()
     _is_full_backward_hook = None  # False: its backward hooks are of the old kind; a module takes one kind
 
     def __init__(self):
@@ -65,15 +62,9 @@ class Module:
         return self._call_with_hooks(args, kwargs)
 
     def _call_with_hooks(self, args, kwargs):
-        for hook, with_kwargs in [*self._forward_pre_hooks.values()]:
-            given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if given is not None and with_kwargs:
-                if not (isinstance(given, tuple) and len(given) == 2):
-                    raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
-                    )
-                args, kwargs = given
-            elif given is not None:
+        for hook in [*self._forward_pre_hooks.values()]:
+            given = hook(self, args)
+            if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
         backward_hook = None
         full = self._backward_hooks if self._is_full_backward_hook else {}
@@ -81,8 +72,8 @@ class Module:
             backward_hook = BackwardHook(self, [*full.values()], [*self._backward_pre_hooks.values()])
             args = backward_hook.watch_inputs(args)
         result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in [*self._forward_hooks.values()]:
-            given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+        for hook in [*self._forward_hooks.values()]:
+            given = hook(self, args, result)
             result = result if given is None else given
         result = result if backward_hook is None else backward_hook.watch_outputs(result)
         if self._backward_hooks and not full:
@@ -91,46 +82,40 @@ class Module:
 
     # --- hooks ---------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call `hook(module, args)` before forward; what it returns (a tuple, or one value) replaces the args.
+    def register_forward_pre_hook(self, hook):
+        """Call `hook(module, args)` before forward; what it returns (a tuple, or one value) replaces the args."""
+        return RemovableHandle(self._forward_pre_hooks, hook)
 
-        with_kwargs: call `hook(module, args, kwargs)`, which may return (args, kwargs).
-        """
-        return add_hook(self._forward_pre_hooks, (hook, with_kwargs), prepend)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(self, hook):
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
-        if always_call:
-            raise not_supported("a forward hook with always_call=True", "Use try and finally around the call.")
-        return add_hook(self._forward_hooks, (hook, with_kwargs), prepend)
+        return RemovableHandle(self._forward_hooks, hook)
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def register_full_backward_hook(self, hook):
         """Call `hook(module, grad_input, grad_output)` in backward, once the inputs' gradients are known.
 
         A tuple it returns replaces grad_input. Inputs that need no gradient show as None.
         """
-        self._take_one_kind_of_backward_hooks(full=True)
-        return add_hook(self._backward_hooks, hook, prepend)
+        return self._register_backward_hook(hook, full=True)
 
     def register_backward_hook(self, hook):
         """Call `hook(module, grad_input, grad_output)` with what the *last node* of the module gets and sends.
 
         The old kind, deprecated: only for a module of a single node is that what the names say.
         """
-        self._take_one_kind_of_backward_hooks(full=False)
-        return add_hook(self._backward_hooks, hook, prepend=False)
+        return self._register_backward_hook(hook, full=False)
 
-    def _take_one_kind_of_backward_hooks(self, full):
+    def _register_backward_hook(self, hook, full):
         if self._is_full_backward_hook is (not full):
             raise RuntimeError(
                 "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
                 "one of them."
             )
         self._is_full_backward_hook = full
+        return RemovableHandle(self._backward_hooks, hook)
 
-    def register_full_backward_pre_hook(self, hook, prepend=False):
+    def register_full_backward_pre_hook(self, hook):
         """Call `hook(module, grad_output)` in backward before the module's own; a tuple replaces grad_output."""
-        return add_hook(self._backward_pre_hooks, hook, prepend)
+        return RemovableHandle(self._backward_pre_hooks, hook)
 
     # --- attributes ----------------------------------------------------------------------------------------
 
@@ -147,31 +132,20 @@ class Module:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
-        fields = self.__dict__
         new = kind_of(value)
-        old = next((kind for kind, place in REGISTERED.items() if name in fields.get(place, ())), None)
+        old = next((kind for kind, place in REGISTERED.items() if name in self.__dict__.get(place, ())), None)
         if new is None and old is None:
             object.__setattr__(self, name, value)
+        elif value is None or old == "buffer" and new is None and isinstance(value, Tensor):
+            self.__dict__[REGISTERED[old]][name] = value
         elif new is None or old is not None and KINDS.index(old) < KINDS.index(new):
-            self._replace(old, name, value)
-        elif new == "buffer":
-            self.register_buffer(name, value, value.persistent)
+            what = "child module" if old == "module" else old
+            raise TypeError(f"cannot assign '{type_name(value)}' as {what} '{name}' ({EXPECTED[old]} or None expected)")
         else:
             self._check_initialised("parameters" if new == "parameter" else new)
             if old != new:  # its own kind is spared: replacing must not change the order
                 self._forget(name)
             getattr(self, f"register_{new}")(name, value)
-
-    def _replace(self, kind, name, value):
-        """Put a value that is no Parameter, Buffer or Module in the place of one: a tensor for a buffer, or None."""
-        if kind == "buffer" and isinstance(value, Tensor | None):
-            self._buffers[name] = value
-        elif value is not None:
-            what, also = ("child module", "Module") if kind == "module" else (kind, kind.title())
-            also = f"torch.nn.{also}" + ", torch.Tensor" * (kind == "buffer")
-            raise TypeError(f"cannot assign '{type_name(value)}' as {what} '{name}' ({also} or None expected)")
-        else:
-            self.__dict__[REGISTERED[kind]][name] = None
 
     def __delattr__(self, name):
         if any(name in self.__dict__.get(place, ()) for place in REGISTERED.values()):
@@ -193,48 +167,42 @@ class Module:
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
 
-    def _check_name(self, kind, name):
-        """A name must be a non-empty string without dots that means nothing else yet."""
+    def _register(self, kind, name, value, cls, expected):
+        """Add a value of a class, or None, under a name: a non-empty string without dots that means nothing else."""
         self._check_initialised(kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
-        if hasattr(self, name) and name not in self.__dict__[REGISTERED[kind]]:
+        place = self.__dict__[REGISTERED[kind]]
+        if hasattr(self, name) and name not in place:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
         if name == "":
             raise KeyError(f'{kind} name can\'t be empty string ""')
+        if not isinstance(value, cls | None):
+            raise TypeError(f"cannot assign '{type_name(value)}' object to {kind} '{name}' ({expected} required)")
+        place[name] = value
 
     def register_parameter(self, name, param):
         """Add a parameter under a name; None reserves the name and appears nowhere."""
-        self._check_name("parameter", name)
-        if not isinstance(param, Parameter | None):
-            raise TypeError(
-                f"cannot assign '{type_name(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
-            )
-        if param is not None and param.grad_fn is not None:
+        if isinstance(param, Parameter) and param.grad_fn is not None:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._register("parameter", name, param, Parameter, "torch.nn.Parameter or None")
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name, tensor, persistent=None):
         """Add a tensor that is state but not trained; persistent=False keeps it out of the state dict."""
-        self._check_name("buffer", name)
-        if not isinstance(tensor, Tensor | None):
-            raise TypeError(
-                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
-            )
-        self._buffers[name] = tensor
+        persistent = getattr(tensor, "persistent", True) if persistent is None else persistent
+        self._register("buffer", name, tensor, Tensor, "torch Tensor or None")
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name, module):
         """Add a submodule under a name, which need not be a Python identifier."""
         if not isinstance(module, Module | None):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
-        self._check_name("module", name)
-        self._modules[name] = module
+        self._register("module", name, module, Module, "")
 
     register_module = add_module
 
@@ -296,27 +264,22 @@ class Module:
 
     def get_submodule(self, target):
         """The module at a dotted path; "" is this module. AttributeError when there is none."""
-        module = self
-        for name in target.split(".") if target else ():
-            module = module._member("_modules", name, "an nn.Module")
-        return module
+        return self._found("_modules", target) if target else self
 
     def get_parameter(self, target):
         """The parameter at a dotted path; AttributeError when there is none."""
-        path, _, name = target.rpartition(".")
-        return self.get_submodule(path)._member("_parameters", name, "an nn.Parameter")
+        return self._found("_parameters", target)
 
     def get_buffer(self, target):
         """The buffer at a dotted path; AttributeError when there is none."""
-        path, _, name = target.rpartition(".")
-        return self.get_submodule(path)._member("_buffers", name, "a buffer")
+        return self._found("_buffers", target)
 
-    def _member(self, place, name, what):
-        if not hasattr(self, name):
-            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
-        if name not in self.__dict__[place]:
-            raise AttributeError(f"`{name}` is not {what}")
-        return self.__dict__[place][name]
+    def _found(self, place, target):
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if name not in vars(owner)[place]:
+            raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+        return vars(owner)[place][name]
 
     # --- changing the whole tree ---------------------------------------------------------------------------
 
@@ -373,9 +336,7 @@ class Module:
         if dtype.name == "bool":
             return self
         if not dtype.is_floating_point:
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
+            raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def type(self, dst_type):
@@ -383,12 +344,12 @@ class Module:
         return self._apply(lambda t: t.to(dst_type))
 
     def float(self):
-        """Convert floating-point parameters and buffers to float32."""
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+        """The floating-point parameters and buffers as float32."""
+        return self.to(float32)
 
     def double(self):
-        """Convert floating-point parameters and buffers to float64."""
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+        """The floating-point parameters and buffers as float64."""
+        return self.to(float64)
 
     def cpu(self):
         """The module itself: everything is on the CPU."""
@@ -396,24 +357,18 @@ class Module:
 
     # --- saving and loading --------------------------------------------------------------------------------
 
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *, prefix="", keep_vars=False):
         """Dotted name -> tensor for all parameters and persistent buffers: detached aliases, not copies."""
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = {"version": self._version}
-        for name, tensor in self._persistent():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, child in self._modules.items():
-            if child is not None:
-                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return destination
+        return OrderedDict(
+            (prefix + key, tensor if keep_vars else tensor.detach()) for key, _, _, tensor in self._persistent()
+        )
 
     def _persistent(self):
-        """(name, tensor) for the parameters and buffers of this module alone that a state dict holds."""
-        buffers = {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
-        return [(name, tensor) for name, tensor in (self._parameters | buffers).items() if tensor is not None]
+        """(dotted name, module, name in it, tensor) of all that a state dict holds."""
+        for path, module in self.named_modules(remove_duplicate=False):
+            for name, tensor in [*module._parameters.items(), *module._buffers.items()]:
+                if tensor is not None and name not in module._non_persistent_buffers_set:
+                    yield (f"{path}.{name}" if path else name), module, name, tensor
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copy the values of a state dict into this module's tensors (or, with assign, take its tensors over).
@@ -424,14 +379,12 @@ class Module:
         if not hasattr(state_dict, "keys") or not hasattr(state_dict, "items"):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         missing, known, problems = [], set(), []
-        for prefix, module in self.named_modules(remove_duplicate=False):
-            for name, tensor in module._persistent():
-                key = f"{prefix}.{name}" if prefix else name
-                known.add(key)
-                if key not in state_dict:
-                    missing.append(key)
-                elif (problem := module._load_one(name, tensor, key, state_dict[key], assign)) is not None:
-                    problems.append(problem)
+        for key, module, name, tensor in [*self._persistent()]:
+            known.add(key)
+            if key not in state_dict:
+                missing.append(key)
+            elif (problem := module._load_one(name, tensor, key, state_dict[key], assign)) is not None:
+                problems.append(problem)
         unexpected = [key for key in state_dict if key not in known]
         for keys, text in ((unexpected, "Unexpected"), (missing, "Missing")):
             if keys and strict:
@@ -467,8 +420,8 @@ class Module:
     # --- printing ------------------------------------------------------------------------------------------
 
     def extra_repr(self):
-        """What a subclass wants printed between the parentheses."""
-        return ""
+        """What is printed between the parentheses: the settings that `_shown` names, or what a subclass wants."""
+        return settings(self, *self._shown)
 
     def _get_name(self):
         return type(self).__name__
@@ -480,6 +433,21 @@ class Module:
             return f"{self._get_name()}({''.join(extra)})"
         lines = "".join(f"\n  {line}" for line in [*extra, *children])
         return f"{self._get_name()}({lines}\n)"
+
+
+NEEDED = object()  # in the place of a default
+
+
+def bound(owner, settings, args, options):
+    """The settings {name: default} of a class with the values that its constructor was given; TypeError for others."""
+    given = dict(zip(settings, args, strict=False)) | options
+    values = {**settings, **given}
+    missing = [name for name, value in values.items() if value is NEEDED]
+    if missing or len(args) > len(settings) or given.keys() - settings:
+        unknown = min(given.keys() - settings, default="one that is too many")
+        wrong = f"missing the argument {missing[0]!r}" if missing else f"got an unexpected keyword argument {unknown!r}"
+        raise TypeError(f"{type(owner).__name__}.__init__() {wrong}")
+    return values
 
 
 def kind_of(value):
@@ -497,17 +465,10 @@ def type_name(value):
     return name if module in (None, "builtins") else f"{module}.{name}"
 
 
-def add_hook(hooks, hook, prepend):
-    """Register a hook, last or first, and return the handle that removes it."""
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
-
-
 def settings(module, *names):
-    """The settings of a module as extra_repr shows them: "p=0.5, inplace=False"."""
-    return ", ".join(f"{name}={getattr(module, name)}" for name in names)
+    """The settings of a module as extra_repr shows them: "p=0.5, inplace=False"; of a bias, whether there is one."""
+    values = {name: getattr(module, name) for name in names}
+    return ", ".join(f"{k}={v is not None if k == 'bias' else v!r}" for k, v in values.items())
 
 
 def indented(text):

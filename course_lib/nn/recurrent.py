@@ -6,13 +6,12 @@ PyTorch: torch/nn/modules/rnn.py.
 import math
 import warnings
 
-from course_lib.arrays.errors import not_supported
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
-from course_lib.nn.module import Module
+from course_lib.nn.module import NEEDED, Module, bound
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.joining import cat, stack
@@ -20,14 +19,9 @@ from course_lib.surface.joining import cat, stack
 # --- one step: from the linear maps of input and state, side by side for each gate, to the new state ---------
 
 
-def tanh_step(from_input, from_state, state):
-    """The tanh of both maps together."""
-    return (rows.tanh(from_input + from_state),)
-
-
-def relu_step(from_input, from_state, state):
-    """The positive part of both maps together."""
-    return (rows.relu(from_input + from_state),)
+def plain_step(function):
+    """A function of both maps together."""
+    return lambda from_input, from_state, state: (function(from_input + from_state),)
 
 
 def lstm_step(from_input, from_state, hidden, cell):
@@ -46,14 +40,11 @@ def gru_step(from_input, from_state, state):
     return ((state - new) * update + new,)
 
 
-STEPS = {"tanh": tanh_step, "relu": relu_step}
-
-
 def step_of(nonlinearity):
     """The step of a plain recurrent network; ValueError for another word than tanh or relu."""
-    if nonlinearity not in STEPS:
+    if nonlinearity not in ("tanh", "relu"):
         raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-    return STEPS[nonlinearity]
+    return plain_step(getattr(rows, nonlinearity))
 
 
 class _Recurrent(Module):
@@ -67,11 +58,22 @@ class _Recurrent(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def as_states(self, hx, like, *shape):
-        """The state as a tuple; zeros of a shape when none is given."""
+    def as_states(self, hx, input, *shape):
+        """The state as a tuple, zeros when none is given. Errors for what does not fit the input or the sizes."""
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
         if hx is None:
-            return (creation.zeros(*shape, dtype=like.dtype),) * self.states
-        return tuple(hx) if self.states > 1 else (hx,)
+            return (creation.zeros(*shape, dtype=input.dtype),) * self.states
+        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
+            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
+        state = tuple(hx) if self.states > 1 else (hx,)
+        for number, h in enumerate(state):
+            if tuple(h.shape) != shape:
+                which = f"hidden[{number}]" if self.states > 1 else "hidden"
+                raise RuntimeError(f"Expected {which} size {shape}, got {list(h.shape)}")
+        return state
 
 
 # --- cells -------------------------------------------------------------------------------------------------
@@ -96,17 +98,7 @@ class _Cell(_Recurrent):
         if input.dim() not in (1, 2):
             name = type(self).__name__
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
-        if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
-            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         state = self.as_states(hx, input, *input.shape[:-1], self.hidden_size)
-        for number, h in enumerate(state):
-            if tuple(h.shape) != (*input.shape[:-1], self.hidden_size):
-                raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {list(h.shape)}, expected "
-                    f"{[*input.shape[:-1], self.hidden_size]}"
-                )
         batched = input.dim() == 2
         if not batched:
             input, *state = (composites.unsqueeze(t, 0) for t in (input, *state))
@@ -152,32 +144,25 @@ class _Layers(_Recurrent):
     Parameters are named as in PyTorch: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, then l0_reverse, l1 ...
     """
 
-    def __init__(
-        self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-        proj_size=0, device=None, dtype=None,
-    ):  # fmt: skip
+    settings = dict(
+        input_size=NEEDED, hidden_size=NEEDED, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+        bidirectional=False,
+    )  # fmt: skip
+
+    def __init__(self, *args, device=None, dtype=None, **options):
         super().__init__()
-        for name, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
-            if value <= 0:
-                raise ValueError(f"{name} must be greater than zero")
-        if proj_size:
-            raise not_supported("LSTM with proj_size", "Put a Linear layer behind it.")
-        if not 0 <= dropout <= 1:
-            raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
-            )
-        if dropout > 0 and num_layers == 1:
+        self.__dict__.update(bound(self, self.settings, args, options))
+        if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=2,
+                f"num_layers greater than 1, but got dropout={self.dropout} and num_layers=1", stacklevel=2,
             )
-        self.input_size, self.hidden_size, self.num_layers, self.bias = input_size, hidden_size, num_layers, bias
-        self.batch_first, self.dropout, self.bidirectional = batch_first, float(dropout), bidirectional
+        hidden_size = self.hidden_size
         width = self.gates * hidden_size
         for way in self.ways():
-            inputs = input_size if way.startswith("l0") else hidden_size * (1 + bidirectional)
+            inputs = self.input_size if way.startswith("l0") else hidden_size * (1 + self.bidirectional)
             shapes = {"weight_ih": (width, inputs), "weight_hh": (width, hidden_size)}
-            shapes |= {"bias_ih": (width,), "bias_hh": (width,)} if bias else {}
+            shapes |= {"bias_ih": (width,), "bias_hh": (width,)} if self.bias else {}
             for name, shape in shapes.items():
                 self.register_parameter(f"{name}_{way}", make(*shape, dtype=dtype))
         self.reset_parameters()
@@ -190,11 +175,6 @@ class _Layers(_Recurrent):
     def flatten_parameters(self):
         """Does nothing: it is for GPUs."""
 
-    @property
-    def all_weights(self):
-        """The parameters of each layer in each direction, in one list each."""
-        return [[w for w in self.weights(way) if w is not None] for way in self.ways()]
-
     def weights(self, way):
         """The parameters of one layer in one direction; None for missing biases."""
         return [getattr(self, f"{name}_{way}", None) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
@@ -204,30 +184,13 @@ class _Layers(_Recurrent):
         if input.dim() not in (2, 3):
             name, what = type(self).__name__, " tensor" * (self.states == 1)
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{what} instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
-            )
         batched, batch_dim = input.dim() == 3, 0 if self.batch_first else 1
+        count = input.shape[batch_dim : batch_dim + 1] if batched else ()
+        state = self.as_states(hx, input, len(self.ways()), *count, self.hidden_size)
         if not batched:
-            input = composites.unsqueeze(input, batch_dim)
+            input, state = composites.unsqueeze(input, batch_dim), [composites.unsqueeze(h, 1) for h in state]
         if self.batch_first:
             input = composites.transpose(input, 0, 1)
-        shape = (len(self.ways()), input.shape[1], self.hidden_size)
-        state = self.as_states(hx, input, *shape)
-        got = [f"{h.dim()}-D" for h in state]
-        if hx is not None and any(h.dim() != input.dim() - (not batched) for h in state):
-            kind, size = ("batched", "3-D") if batched else ("unbatched", "2-D")
-            wanted = f"For {kind} {size} input, {{}} should also be {size}"
-            if self.states > 1:
-                raise RuntimeError(f"{wanted.format('hx and cx')} but got ({', '.join(got)}) tensors")
-            raise RuntimeError(f"{wanted.format('hx')} but got {got[0]} tensor")
-        if hx is not None and not batched:
-            state = tuple(composites.unsqueeze(h, 1) for h in state)
-        for number, h in enumerate(state):
-            if tuple(h.shape) != shape:
-                which = f"hidden[{number}]" if self.states > 1 else "hidden"
-                raise RuntimeError(f"Expected {which} size {shape}, got {list(h.shape)}")
         outputs, last = self.run(input, state)
         if self.batch_first:
             outputs = composites.transpose(outputs, 0, 1)
@@ -260,9 +223,8 @@ class _Layers(_Recurrent):
         return stack(outputs[::-1] if backwards else outputs, 0), state
 
     def extra_repr(self):
-        usual = dict(num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
-        changed = [f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
-        return f"{self.input_size}, {self.hidden_size}{''.join(changed)}"
+        names = [n for n, usual in self.settings.items() if usual is not NEEDED and getattr(self, n) != usual]
+        return ", ".join([str(self.input_size), str(self.hidden_size), *(f"{n}={getattr(self, n)}" for n in names)])
 
 
 class RNN(_Layers):

@@ -16,12 +16,12 @@ class SGD(BuiltIn):
     as it is, later ones are scaled by 1 - dampening. nesterov looks one step ahead.
     """
 
+    settings = dict(lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False)
     common = dict(maximize=False, foreach=None, differentiable=False, fused=None)
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, **common):
-        settings = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)
-        super().__init__(params, settings, common)
-        if nesterov and (momentum <= 0 or dampening != 0):
+    def __init__(self, params, *args, **given):
+        super().__init__(params, *args, **given)
+        if self.defaults["nesterov"] and (self.defaults["momentum"] <= 0 or self.defaults["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
 
     def update(self, param, grad, group):
@@ -45,25 +45,14 @@ class Adam(BuiltIn):
     weight_decay is added to the gradient; with decoupled_weight_decay (AdamW) the parameter is shrunk instead.
     """
 
+    settings = dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False)
     common = dict(
         maximize=False, foreach=None, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False
     )
 
-    def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, **common
-    ):
-        settings = dict(lr=lr, betas=tuple(betas), eps=eps, weight_decay=weight_decay, amsgrad=amsgrad)
-        super().__init__(params, settings, common)
-
     def update(self, param, grad, group):
         """One step of one parameter."""
-        state = self.state[param]
-        if not state:
-            state["step"] = creation.tensor(0.0)
-            state["exp_avg"], state["exp_avg_sq"] = creation.zeros_like(param), creation.zeros_like(param)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = creation.zeros_like(param)
-        state["step"].add_(1)
+        state = self.begun(param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
         (beta1, beta2), lr, steps = map(float, group["betas"]), float(group["lr"]), state["step"].item()
         if group["weight_decay"] != 0:
             if group["decoupled_weight_decay"]:
@@ -82,37 +71,20 @@ class Adam(BuiltIn):
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameter by lr * weight_decay and leaves the gradient alone."""
 
+    settings = {**Adam.settings, "weight_decay": 1e-2}
     common = {**Adam.common, "decoupled_weight_decay": True}
-
-    def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, **common
-    ):
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **common)
 
 
 class RMSprop(BuiltIn):
     """param -= lr * grad / (sqrt(running mean of squares) + eps); centered subtracts the running mean's square."""
 
+    settings = dict(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False)
     common = dict(capturable=False, foreach=None, maximize=False, differentiable=False)
-
-    def __init__(
-        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **common
-    ):
-        settings = dict(
-            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay
-        )
-        super().__init__(params, settings, common)
 
     def update(self, param, grad, group):
         """One step of one parameter."""
-        state = self.state[param]
-        if not state:
-            state["step"], state["square_avg"] = creation.tensor(0.0), creation.zeros_like(param)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = creation.zeros_like(param)
-            if group["centered"]:
-                state["grad_avg"] = creation.zeros_like(param)
-        state["step"].add_(1)
+        names = ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * group["centered"]
+        state = self.begun(param, "square_avg", *names)
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         alpha, lr = group["alpha"], float(group["lr"])
@@ -130,16 +102,11 @@ class RMSprop(BuiltIn):
 class Adagrad(BuiltIn):
     """param -= lr * grad / (sqrt(sum of all squares so far) + eps)."""
 
+    settings = dict(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10)
     common = dict(foreach=None, maximize=False, differentiable=False, fused=None)
 
-    def __init__(
-        self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, **common
-    ):
-        settings = dict(
-            lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-        )
-        super().__init__(params, settings, common)
+    def __init__(self, params, *args, **given):
+        super().__init__(params, *args, **given)
         for group in self.param_groups:
             for param in group["params"]:
                 start = creation.full_like(param, group["initial_accumulator_value"])
@@ -147,8 +114,7 @@ class Adagrad(BuiltIn):
 
     def update(self, param, grad, group):
         """One step of one parameter."""
-        state = self.state[param]
-        state["step"].add_(1)
+        state = self.begun(param)
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         lr = float(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])

@@ -11,59 +11,48 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 
-from course_lib.engine.tensor import Tensor
+from course_lib.nn.module import NEEDED, bound
 from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
 
 
 def values(optimizer, key):
-    """A setting of each group; of a rate that is a tensor, a copy."""
-    return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
+    """A setting of each group."""
+    return [group[key] for group in optimizer.param_groups]
 
 
 def set_rates(optimizer, rates):
-    """Write a rate into each group; a rate that is a tensor is overwritten in place."""
+    """Write a rate into each group."""
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate.squeeze() if isinstance(rate, Tensor) else rate)
-        else:
-            group["lr"] = rate
-
-
-def check_optimizer(optimizer):
-    """TypeError for what is no optimizer."""
-    if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        group["lr"] = rate
 
 
 def one_for_each_group(name, value, optimizer):
-    """A list with one value for each group; ValueError for a list of another length."""
+    """A list with one value for each group; ValueError for a list of another length, TypeError for no optimizer."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     count = len(optimizer.param_groups)
-    if not isinstance(value, list | tuple):
-        return [value] * count
-    if len(value) != count:
-        raise ValueError(f"Expected {count} {name}, but got {len(value)}")
-    return list(value)
+    values = list(value) if isinstance(value, list | tuple) else [value] * count
+    if len(values) != count:
+        raise ValueError(f"Expected {count} {name}, but got {len(values)}")
+    return values
 
 
 class LRScheduler:
     """The base of all schedulers. A subclass defines `get_lr`, one rate a group for the epoch `last_epoch`."""
 
-    _is_initial = _get_lr_called_within_step = False
+    _is_initial, settings = False, {}
 
-    def __init__(self, optimizer, last_epoch=-1):
-        check_optimizer(optimizer)
+    def __init__(self, optimizer, *args, last_epoch=-1, **options):
+        self.__dict__.update(bound(self, self.settings, args, options))
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
         if "initial_lr" not in optimizer.param_groups[0]:
             optimizer._opt_called = False  # the first scheduler looks out for the first step from now on
-        for number, (group, rate) in enumerate(zip(optimizer.param_groups, values(optimizer, "lr"), strict=True)):
+        for group, rate in zip(optimizer.param_groups, values(optimizer, "lr"), strict=True):
             if last_epoch == -1:
                 group.setdefault("initial_lr", rate)
-            elif "initial_lr" not in group:
-                raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
-                    "last_epoch >= 0. Load the optimizer's state first, or leave out last_epoch."
-                )
         self.base_lrs = values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         self._initial_step()
@@ -102,24 +91,12 @@ class LRScheduler:
     def go_to(self, epoch, rates):
         """Make this the epoch, and set the rates that a function gives for it."""
         self.last_epoch = epoch
-        self._get_lr_called_within_step = True
-        try:
-            set_rates(self.optimizer, rates())
-        finally:
-            self._get_lr_called_within_step = False
+        set_rates(self.optimizer, rates())
         self._last_lr = self.present()
 
     def present(self):
         """The rates as they are now."""
         return values(self.optimizer, "lr")
-
-    def warn_outside_step(self):
-        """get_lr answers for the step that is being taken: asked at another time, it is probably a mistake."""
-        if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
-                stacklevel=3,
-            )
 
     def state_dict(self):
         """Everything but the optimizer."""
@@ -135,11 +112,10 @@ class LambdaLR(LRScheduler):
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.lr_lambdas = one_for_each_group("lr_lambdas", lr_lambda, optimizer)
-        super().__init__(optimizer, last_epoch)
+        super().__init__(optimizer, last_epoch=last_epoch)
 
     def get_lr(self):
         """initial_lr * f(epoch)."""
-        self.warn_outside_step()
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
     def state_dict(self):
@@ -154,28 +130,19 @@ class LambdaLR(LRScheduler):
 class Chained(LRScheduler):
     """A scheduler that multiplies: a subclass defines `change`, the factor of the epoch `last_epoch`."""
 
-    def change(self):
-        """What all rates are multiplied by in this epoch."""
-        raise NotImplementedError
-
     def get_lr(self):
         """The present rates, changed."""
-        self.warn_outside_step()
-        factor = self.change()
-        return [rate * factor for rate in self.present()]
+        return [rate * self.change() for rate in self.present()]
 
     def first_lr(self):
         """The initial rates, changed."""
-        factor = self.change()
-        return [base * factor for base in self.base_lrs]
+        return [base * self.change() for base in self.base_lrs]
 
 
 class StepLR(Chained):
     """Times gamma every step_size epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
+    settings = {"step_size": NEEDED, "gamma": 0.1}
 
     def change(self):
         """gamma at the end of each stretch."""
@@ -187,20 +154,17 @@ class MultiStepLR(Chained):
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones, self.gamma = Counter(milestones), gamma
-        super().__init__(optimizer, last_epoch)
+        super().__init__(optimizer, last_epoch=last_epoch)
 
     def change(self):
         """gamma at a milestone, once for each time it is listed."""
-        times = self.milestones[self.last_epoch]
-        return self.gamma**times if times else 1
+        return self.gamma ** self.milestones[self.last_epoch]
 
 
 class ExponentialLR(Chained):
     """Times gamma every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+    settings = {"gamma": NEEDED}
 
     def change(self):
         """gamma after the first epoch."""
@@ -210,16 +174,12 @@ class ExponentialLR(Chained):
 class LinearLR(Chained):
     """A factor that goes in a straight line from start_factor to end_factor within total_iters epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
-        if not 0 < start_factor <= 1:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
-        if not 0 <= end_factor <= 1:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer, last_epoch)
+    settings = {"start_factor": 1.0 / 3, "end_factor": 1.0, "total_iters": 5}
 
     def change(self):
         """This epoch's factor over the last one's."""
+        if not (0 < self.start_factor <= 1 and 0 <= self.end_factor <= 1):
+            raise ValueError("Starting and ending multiplicative factors are expected to be between 0 and 1.")
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -231,26 +191,18 @@ class LinearLR(Chained):
 class CosineAnnealingLR(LRScheduler):
     """Down along half a cosine from the initial rate to eta_min at epoch T_max, and up again after it."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def cosine(self, epoch):
-        """1 + cos, which falls from 2 to 0 within T_max epochs."""
-        return 1 + math.cos(math.pi * epoch / self.T_max)
+    settings = {"T_max": NEEDED, "eta_min": 0.0}
 
     def get_lr(self):
         """The present rates' distance from eta_min, times this epoch's cosine over the last one's."""
-        self.warn_outside_step()
         if self._is_initial:
             return self.present()
+        before, now = (1 + math.cos(math.pi * n / self.T_max) for n in (self.last_epoch - 1, self.last_epoch))
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom there is nothing to multiply
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [
-                lr + (base - self.eta_min) * rise for base, lr in zip(self.base_lrs, self.present(), strict=True)
+                lr + (base - self.eta_min) * now / 2 for base, lr in zip(self.base_lrs, self.present(), strict=True)
             ]
-        change = self.cosine(self.last_epoch) / self.cosine(self.last_epoch - 1)
-        return [change * (lr - self.eta_min) + self.eta_min for lr in self.present()]
+        return [now / before * (lr - self.eta_min) + self.eta_min for lr in self.present()]
 
     def first_lr(self):
         """The initial rates."""
@@ -258,120 +210,80 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to max_lr within pct_start of all steps, then down to almost nothing; the momentum the other way.
-
-    three_phase goes down to the initial rate as fast as up, and from there on to the least.
-    """
+    """Up to max_lr within pct_start of all steps, then down to almost nothing; the momentum the other way."""
 
     def __init__(
         self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
         anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
-        final_div_factor=1e4, three_phase=False, last_epoch=-1,
+        final_div_factor=1e4, last_epoch=-1,
     ):
-        check_optimizer(optimizer)
+        tops = one_for_each_group("max_lr", max_lr, optimizer)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
             total_steps = epochs * steps_per_epoch
-        if not isinstance(total_steps, int) or total_steps <= 0:
-            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
-        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self.total_steps, self._anneal_func_type = total_steps, anneal_strategy
-        peak, last = pct_start * total_steps - 1, total_steps - 1
-        # of each phase: its last step, the rate at its ends, the momentum at its ends
-        self._schedule_phases = [
-            (peak, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-            (last, "max_lr", "min_lr", "base_momentum", "max_momentum"),
-        ]
-        if three_phase:
-            self._schedule_phases[1:] = [
-                (2 * pct_start * total_steps - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
-                (last, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
-            ]
-        self.cycle_momentum = cycle_momentum
-        self.use_beta1 = "betas" in optimizer.defaults
+        if total_steps <= 0 or not 0 <= pct_start <= 1 or anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                "Expected positive integer total_steps, pct_start between 0 and 1, anneal_strategy 'cos' or 'linear'. "
+                f"Got {total_steps}, {pct_start}, {anneal_strategy!r}"
+            )
+        self.total_steps, self.peak, self.anneal_strategy = total_steps, pct_start * total_steps - 1, anneal_strategy
+        self.cycle_momentum, self.use_beta1 = cycle_momentum, "betas" in optimizer.defaults
         if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-        settings = (max_lr, base_momentum, max_momentum)
-        names = ("max_lr", "base_momentum", "max_momentum")
-        each = [one_for_each_group(name, value, optimizer) for name, value in zip(names, settings, strict=True)]
-        for group, rate, low, high in zip(optimizer.param_groups, *each, strict=True):
-            if last_epoch == -1:
-                group["initial_lr"], group["max_lr"] = rate / div_factor, rate
+        if last_epoch == -1:
+            for group, top in zip(optimizer.param_groups, tops, strict=True):
+                group["initial_lr"], group["max_lr"] = top / div_factor, top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-                if cycle_momentum:
-                    self._set_momentum(group, high)
-                    group["max_momentum"], group["base_momentum"] = high, low
-        super().__init__(optimizer, last_epoch)
+                group["max_momentum"], group["base_momentum"] = max_momentum, base_momentum
+        super().__init__(optimizer, last_epoch=last_epoch)
 
-    def _set_momentum(self, group, momentum):
-        if self.use_beta1:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
-
-    def _between(self, start, end, part):
-        if self._anneal_func_type == "linear":
+    def between(self, start, end, part):
+        """A number on the way from start to end."""
+        if self.anneal_strategy == "linear":
             return (end - start) * part + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
     def get_lr(self):
-        """The rates at this step of its phase; the momentum is written into the groups."""
-        self.warn_outside_step()
+        """The rates at this step; the momentum is written into the groups."""
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
             )
-        ends = [end for end, *_ in self._schedule_phases]
-        turn = next((i for i, end in enumerate(ends) if self.last_epoch <= end), len(ends) - 1)
-        begun = ends[turn - 1] if turn else 0.0
-        end, from_rate, to_rate, from_momentum, to_momentum = self._schedule_phases[turn]
-        part = (self.last_epoch - begun) / (end - begun)
-        if self.cycle_momentum:
-            for group in self.optimizer.param_groups:
-                self._set_momentum(group, self._between(group[from_momentum], group[to_momentum], part))
-        return [self._between(group[from_rate], group[to_rate], part) for group in self.optimizer.param_groups]
+        rises = self.last_epoch <= self.peak
+        start, end = (0.0, self.peak) if rises else (self.peak, self.total_steps - 1)
+        part = (self.last_epoch - start) / (end - start)
+        for group in self.optimizer.param_groups if self.cycle_momentum else ():
+            ends = ("max_momentum", "base_momentum") if rises else ("base_momentum", "max_momentum")
+            momentum = self.between(group[ends[0]], group[ends[1]], part)
+            group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
+        ends = ("initial_lr", "max_lr") if rises else ("max_lr", "min_lr")
+        return [self.between(group[ends[0]], group[ends[1]], part) for group in self.optimizer.param_groups]
 
 
 class SequentialLR(LRScheduler):
     """One scheduler after another: the next begins at its milestone, as if that were epoch 0."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        for index, scheduler in enumerate(schedulers):
-            if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    "SequentialLR does not support `ReduceLROnPlateau` scheduler, whose `step` is given a number, but "
-                    f"got one at index {index} in the given schedulers sequence."
-                )
-            if optimizer is not scheduler.optimizer:
-                raise ValueError(
-                    "SequentialLR expects all schedulers to belong to the same optimizer, but got scheduler "
-                    f"{type(scheduler).__name__} at index {index} of another one."
-                )
+        others = SequentialLR, ReduceLROnPlateau
+        if any(isinstance(each, others) or each.optimizer is not optimizer for each in schedulers):
+            raise ValueError(
+                "SequentialLR expects all schedulers to belong to the same optimizer, and none of them to be a "
+                "ReduceLROnPlateau or a SequentialLR"
+            )
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
-                f"equal to {len(milestones)}"
+                f"milestone points, but got {len(schedulers)} schedulers and {len(milestones)} milestones"
             )
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         set_rates(optimizer, values(optimizer, "initial_lr"))
-        self._undo()  # each of them has taken its first step when it was made
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1  # each of them has taken its first step when it was made
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
-
-    def _undo(self):
-        """Take back one epoch of all that are inside."""
-        for scheduler in self._schedulers:
-            if isinstance(scheduler, SequentialLR):
-                scheduler._undo()
-            else:
-                scheduler.last_epoch -= 1
 
     def step(self):
         """One step of the scheduler whose turn it is."""
@@ -402,16 +314,12 @@ class ReduceLROnPlateau(LRScheduler):
         self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
         min_lr=0, eps=1e-8,
     ):
-        check_optimizer(optimizer)
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if mode not in ("min", "max"):
-            raise ValueError(f"mode {mode} is unknown!")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.optimizer, self.factor = optimizer, factor
-        self.default_min_lr = None if isinstance(min_lr, list | tuple) else min_lr
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"mode {mode} or threshold mode {threshold_mode} is unknown!")
         self.min_lrs = one_for_each_group("min_lrs", min_lr, optimizer)
+        self.optimizer, self.factor = optimizer, factor
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch, self._last_lr = 0, self.present()
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
@@ -423,11 +331,6 @@ class ReduceLROnPlateau(LRScheduler):
         wanted = best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
         return value > wanted if sign == 1 else value < wanted
 
-    @property
-    def in_cooldown(self):
-        """True in the epochs after a change in which bad ones are not counted."""
-        return self.cooldown_counter > 0
-
     def step(self, metrics):
         """Note the number of this epoch, and lower the rates after too many without improvement."""
         value = float(metrics)
@@ -436,25 +339,15 @@ class ReduceLROnPlateau(LRScheduler):
             self.best, self.num_bad_epochs = value, 0
         else:
             self.num_bad_epochs += 1
-        if self.in_cooldown:
+        if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce_lr()
+            new = [max(float(old) * self.factor, low) for old, low in zip(self.present(), self.min_lrs, strict=True)]
+            rates = zip(self.present(), new, strict=True)
+            set_rates(self.optimizer, [new if float(old) - new > self.eps else old for old, new in rates])
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self.present()
-
-    def _reduce_lr(self):
-        """Multiply the rates by the factor; a change smaller than eps is not made."""
-        added = len(self.optimizer.param_groups) - len(self.min_lrs)
-        if added and self.default_min_lr is None:
-            raise RuntimeError("The optimizer has more groups than `min_lrs` has entries. Lengthen the list min_lrs.")
-        self.min_lrs += [self.default_min_lr] * added
-        rates = []
-        for old, low in zip(self.present(), self.min_lrs, strict=True):
-            new = max(float(old) * self.factor, low)
-            rates.append(new if float(old) - new > self.eps else old)
-        set_rates(self.optimizer, rates)
 
 
 __all__ = """

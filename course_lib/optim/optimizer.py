@@ -6,14 +6,14 @@ PyTorch: torch/optim/optimizer.py.
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
 from copy import deepcopy
 
 from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, no_grad
 from course_lib.engine.graph import RemovableHandle
 from course_lib.engine.tensor import Tensor
-from course_lib.nn.module import reset_grad
+from course_lib.nn.module import bound, reset_grad
+from course_lib.surface import creation
 
 
 def run_with_hooks(step):
@@ -25,10 +25,6 @@ def run_with_hooks(step):
         for hook in [*self._optimizer_step_pre_hooks.values()]:
             given = hook(self, (self, *args), kwargs)
             if given is not None:
-                if not (isinstance(given, tuple) and len(given) == 2):
-                    raise RuntimeError(
-                        f"{wrapper} must return None or a tuple of (new_args, new_kwargs), but got {given}."
-                    )
                 (_, *args), kwargs = given
         result = step(self, *args, **kwargs)
         for hook in [*self._optimizer_step_post_hooks.values()]:
@@ -81,9 +77,7 @@ class Optimizer:
                 "will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
-        if any(isinstance(p, tuple) for p in params):
-            if not all(isinstance(p, tuple) for p in params):
-                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        if params and all(isinstance(p, tuple) for p in params):
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         param_group["params"] = params
@@ -99,13 +93,8 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3,
             )
-        for group in self.param_groups:
-            if ("param_names" in param_group) != ("param_names" in group):
-                which = "with names" if "param_names" in param_group else "without names"
-                raise ValueError(
-                    "all optimizer param groups should be with/without names. cannot add param group "
-                    f"{which} to the optimizer"
-                )
+        if len({"param_names" in group for group in [*self.param_groups, param_group]}) > 1:
+            raise ValueError("all optimizer param groups should be with/without names")
         taken = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in taken for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -185,32 +174,32 @@ class Optimizer:
 
 def fitted(value, param, key=None):
     """Loaded state in the parameter's type; step counts stay as they are."""
-    if isinstance(value, Tensor):
-        return value.to(param.dtype) if param.is_floating_point() and key != "step" else value
     if isinstance(value, dict):
         return {k: fitted(v, param, k) for k, v in value.items()}
-    if isinstance(value, Iterable):
-        return type(value)(fitted(v, param) for v in value)
-    return value
+    return value.to(param.dtype) if isinstance(value, Tensor) and key != "step" else value
 
 
 class BuiltIn(Optimizer):
-    """What the optimizers of this folder share: common settings, and `step`, which walks over the parameters.
+    """What the optimizers of this folder share: settings, and `step`, which walks over the parameters.
 
-    A subclass sets `common`, the settings that are given by keyword only, and defines `update`.
+    A subclass lists `settings`, in the order in which they are given, and `common`, which are given by name only.
     """
 
-    common = {}
+    settings, common = {}, {}
 
-    def __init__(self, params, settings, given):
-        """Check the settings and make the groups; `given` holds the common settings that differ from the default."""
-        if unknown := given.keys() - self.common.keys():
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {min(unknown)!r}")
+    def __init__(self, params, *args, **given):
+        common = {name: given.pop(name, default) for name, default in self.common.items()}
+        defaults = bound(self, self.settings, args, given) | common
         for name in ("differentiable", "fused", "capturable"):
-            if given.get(name):
-                raise not_supported(f"optimizers with {name}=True", LEFT_OUT.get(name, SAME_RESULT))
-        check_settings(**settings)
-        super().__init__(params, {**settings, **self.common, **given})
+            if defaults.get(name):
+                raise not_supported(f"optimizers with {name}=True", "Leave it out.")
+        for name in [name for name in self.settings if name not in ("dampening", "betas")]:
+            if not defaults[name] >= 0.0:
+                raise ValueError(f"Invalid {IN_WORDS.get(name, f'{name} value')}: {defaults[name]}")
+        for index, beta in enumerate(defaults.get("betas", ())):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+        super().__init__(params, defaults)
 
     @no_grad()
     def step(self, closure=None):
@@ -228,26 +217,18 @@ class BuiltIn(Optimizer):
                     self.update(param, -param.grad if group["maximize"] else param.grad, group)
         return loss
 
+    def begun(self, param, *names):
+        """What is remembered of a parameter, one step on: zeros under these names, before its first step."""
+        state = self.state[param]
+        if not state:
+            state["step"] = creation.tensor(0.0)
+            state.update({name: creation.zeros_like(param) for name in names})
+        state["step"].add_(1)
+        return state
+
     def update(self, param, grad, group):
         """One parameter's step; what it must remember until the next one goes into `self.state[param]`."""
         raise NotImplementedError
 
 
-LEFT_OUT = {"differentiable": "Write the step with out-of-place operations."}
-SAME_RESULT = "Leave it out: the result is the same."
 IN_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
-
-
-def check_settings(betas=(), **numbers):
-    """ValueError for settings outside their range."""
-    for name, value in numbers.items():
-        if isinstance(value, Tensor) and value.numel() != 1:
-            raise ValueError(f"Tensor {name} must be 1-element")
-        if name not in UNCHECKED and not value >= 0.0:
-            raise ValueError(f"Invalid {IN_WORDS.get(name, f'{name} value')}: {value}")
-    for index, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
-
-
-UNCHECKED = ("dampening", "nesterov", "amsgrad", "centered", "decoupled_weight_decay")

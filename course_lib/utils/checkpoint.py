@@ -31,14 +31,9 @@ class _StopRecomputationError(Exception):
     """Ends the second run as soon as it has saved everything that the first had."""
 
 
-def noop_context_fn():
-    """Two contexts that do nothing: for the first run and for the second."""
-    return contextlib.nullcontext(), contextlib.nullcontext()
-
-
 def checkpoint(
-    function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default", debug=False,
-    early_stop=True, preserve_rng_state=True, **kwargs,
+    function, *args, use_reentrant=None, determinism_check="default", debug=False, early_stop=True,
+    preserve_rng_state=True, **kwargs,
 ):
     """function(*args, **kwargs), keeping for backward the arguments only.
 
@@ -47,29 +42,21 @@ def checkpoint(
     history only if a tensor among the arguments requires grad. preserve_rng_state gives both runs the same random
     numbers. With debug=True a CheckpointError tells which operations both runs recorded; nothing is printed otherwise.
     """
-    use_reentrant = said_or_true(use_reentrant)
-    if use_reentrant:
-        if kwargs:
-            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not noop_context_fn or debug is not False:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    if said_or_true(use_reentrant):
+        if kwargs or debug:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs or ["debug"]))
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
-    log = None
-    if debug:
-        if context_fn is not noop_context_fn:
-            raise ValueError("debug=True is incompatible with non-default context_fn")
-        from course_lib.utils.checkpoint_log import OperationLog  # few programs need that file
-
-        log = OperationLog()
-        context_fn = log.contexts
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    segment = Segment(function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state)
-    segment.log = log
+    segment = Segment(function, args, kwargs, determinism_check == "default", early_stop, preserve_rng_state)
+    if debug:
+        from course_lib.utils.checkpoint_log import OperationLog  # few programs need that file
+
+        segment.log = OperationLog()
     return segment.first_run(args)
 
 
@@ -87,11 +74,7 @@ def said_or_true(use_reentrant):
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, *, preserve_rng_state=True):
     """A chain of modules in so many pieces of equal length, all but the last checkpointed."""
-    from course_lib.nn.containers import Sequential
-
-    use_reentrant = said_or_true(use_reentrant)
-    if isinstance(functions, Sequential):
-        functions = list(functions.children())
+    use_reentrant, functions = said_or_true(use_reentrant), list(functions)
     length = len(functions) // segments
 
     def piece(start, end):
@@ -149,30 +132,22 @@ class _Place:
         self.number = number
 
 
-class _Run:
-    """One second run: how many tensors it has saved, and those that were not asked for yet."""
-
-    def __init__(self):
-        self.count, self.caught = 0, {}
-
-
 class Segment:
     """One call of a checkpointed function: its arguments, the forms of what it saved, and what later runs saved."""
 
-    def __init__(self, function, args, kwargs, context_fn, determinism_check, early_stop, preserve_rng_state):
+    log = None  # with debug=True: the OperationLog
+
+    def __init__(self, function, args, kwargs, check_forms, early_stop, preserve_rng_state):
         self.function, self.args, self.kwargs = function, [self.keep(arg) for arg in args], kwargs
-        self.first_context, self.second_context = context_fn()
-        self.check_forms = determinism_check == "default"
-        self.early_stop = early_stop
+        self.check_forms, self.early_stop = check_forms, early_stop
         self.random_state = random_state() if preserve_rng_state else None
         self.forms = []  # of each saved tensor: shape, type, device
         self.places = []  # a weak reference to the place of each: it dies with its node
-        self.runs = weakref.WeakKeyDictionary()  # backward pass -> its _Run
-        self.log = None  # with debug=True: the OperationLog
+        self.runs = weakref.WeakKeyDictionary()  # backward pass -> {number: what its second run saved}
 
     def first_run(self, args):
         """Run the function; its nodes keep places instead of tensors."""
-        with saved_tensors_hooks(self.pack, self.unpack), self.first_context:
+        with saved_tensors_hooks(self.pack, self.unpack), self.log.first() if self.log else contextlib.nullcontext():
             return self.function(*args, **self.kwargs)
 
     @staticmethod
@@ -184,10 +159,6 @@ class Segment:
             return PackedVariable(arg, *state.saved_tensor_hooks[-1])
         return SavedVariable.of(arg)
 
-    def arguments(self):
-        """The arguments; RuntimeError for a tensor that was overwritten since."""
-        return [arg.unpack(_Arguments()) if isinstance(arg, SavedVariable) else arg for arg in self.args]
-
     def pack(self, tensor):
         """Note the form of a tensor and keep its place."""
         place = _Place(len(self.places))
@@ -197,11 +168,11 @@ class Segment:
 
     def unpack(self, place):
         """The tensor of a place. With debug=True a CheckpointError tells what both runs did."""
-        if self.log is None:
-            return self.take(place)
         try:
             return self.take(place)
         except CheckpointError as error:
+            if self.log is None:
+                raise
             raise CheckpointError(self.log.report(error)) from error
 
     def take(self, place):
@@ -210,69 +181,60 @@ class Segment:
         What was handed out is let go at once, so that memory falls while the pass goes on. CheckpointError when it
         is asked for again.
         """
-        key = state.task or _Run()  # outside of a backward pass, each reading makes a run of its own
-        run = self.runs.get(key)
-        if run is None:
-            run = self.second_run()
-            self.runs[key] = run
-        if place.number not in run.caught:
+        caught = self.runs.get(state.task) if state.task else None  # outside of a pass, each reading runs it anew
+        if caught is None:
+            caught = self.second_run()
+            if state.task:
+                self.runs[state.task] = caught
+        if caught.get(place.number) is None:
             raise CheckpointError(UNPACKED_TWICE)
-        return run.caught.pop(place.number)
+        return caught.pop(place.number)
 
     def second_run(self):
-        """Run the function again, recorded, and catch what it saves."""
-        run, args = _Run(), self.arguments()
+        """{number: what it saves} of the function run again, recorded. It ends as soon as all places are filled.
+
+        RuntimeError for an argument that was overwritten since. A place whose node is gone stays empty: a backward
+        pass inside of the segment has freed it.
+        """
+        args = [arg.unpack(_Arguments()) if isinstance(arg, SavedVariable) else arg for arg in self.args]
+        caught = {}
 
         def catch(tensor):
-            tensor = tensor.detach() if tensor.requires_grad else tensor
-            self.catch(run, tensor)
+            number, tensor = len(caught), tensor.detach() if tensor.requires_grad else tensor
+            if number >= len(self.places):
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
+                    f"original forward pass.\n\n{HINT}"
+                )
+            caught[number] = None if self.places[number]() is None else tensor
+            if self.early_stop and len(caught) == len(self.places):
+                raise _StopRecomputationError
             return tensor
 
-        try:
-            with (
-                replayed(self.random_state), saved_tensors_hooks(catch, lambda tensor: tensor), enable_grad(),
-                self.second_context,
-            ):
-                self.function(*args, **self.kwargs)
-        except _StopRecomputationError:
-            pass
-        self.check(run)
-        return run
+        log = self.log.second() if self.log else contextlib.nullcontext()
+        with (
+            contextlib.suppress(_StopRecomputationError), replayed(self.random_state),
+            saved_tensors_hooks(catch, lambda tensor: tensor), enable_grad(), log,
+        ):
+            self.function(*args, **self.kwargs)
+        self.check(caught)
+        return caught
 
-    def catch(self, run, tensor):
-        """Put what a second run saves in its place. It ends (_StopRecomputationError) when all places are filled.
-
-        A place whose node is gone stays empty: a backward pass inside of the segment has freed it.
-        """
-        number = run.count
-        run.count += 1
-        if number >= len(self.places):
-            raise CheckpointError(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
-                f"original forward pass.\n\n{HINT}"
-            )
-        if self.places[number]() is not None:
-            run.caught[number] = tensor
-        if self.early_stop and run.count == len(self.places):
-            raise _StopRecomputationError
-
-    def check(self, run):
+    def check(self, caught):
         """CheckpointError unless the second run saved as many tensors as the first, of the same forms."""
-        if len(self.places) != run.count:
+        if len(self.places) != len(caught):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\n"
-                f"Number of tensors saved during recomputation: {run.count}.\n\n{HINT}"
+                f"Number of tensors saved during recomputation: {len(caught)}.\n\n{HINT}"
             )
-        if not self.check_forms:
-            return
         differing = [
             f"tensor at position {number}:\nsaved metadata: {self.forms[number]}\n"
             f"recomputed metadata: {form_of(tensor)}\n"
-            for number, tensor in run.caught.items()
-            if self.forms[number] != form_of(tensor)
+            for number, tensor in caught.items()
+            if tensor is not None and self.forms[number] != form_of(tensor)
         ]
-        if differing:
+        if differing and self.check_forms:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                 f"during the forward pass.\n{''.join(differing)}.\n\n{HINT}"

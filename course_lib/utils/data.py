@@ -20,10 +20,7 @@ from course_lib.surface.left_out import doors
 
 
 class Dataset:
-    """Anything with `__getitem__` (and `__len__`): subclass it, or use any object that has them.
-
-    With `__getitems__`, which is given a list of numbers, a dataset hands out a whole batch at once.
-    """
+    """Anything with `__getitem__` (and `__len__`): subclass it, or use any object that has them."""
 
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -55,21 +52,10 @@ class Subset(Dataset):
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, index):
-        if isinstance(index, list):
-            return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
-
-    def __getitems__(self, indices):
-        return samples_of(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self):
         return len(self.indices)
-
-
-def samples_of(dataset, indices):
-    """The samples of some numbers: at once, if the dataset can."""
-    at_once = getattr(dataset, "__getitems__", None)
-    return at_once(indices) if callable(at_once) else [dataset[index] for index in indices]
 
 
 def random_split(dataset, lengths, generator=None):
@@ -90,15 +76,8 @@ def random_split(dataset, lengths, generator=None):
 # --- samplers ----------------------------------------------------------------------------------------------
 
 
-class _Sampler:
-    """Numbers of samples, in the order in which they are wanted: subclass it and define `__iter__`."""
-
-    def __iter__(self):
-        raise NotImplementedError
-
-
-class SequentialSampler(_Sampler):
-    """All numbers, in order."""
+class SequentialSampler:
+    """All numbers of samples, in order."""
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -121,25 +100,20 @@ def check_positive(name, value):
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
 
-class RandomSampler(_Sampler):
+class RandomSampler:
     """All numbers in a random order, or num_samples of them; with replacement each is drawn from all."""
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
-        self.data_source, self.replacement, self._num_samples = data_source, replacement, num_samples
-        self.generator = generator
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self.num_samples = len(data_source) if num_samples is None else num_samples
         check_positive("num_samples", self.num_samples)
-
-    @property
-    def num_samples(self):
-        """How many numbers a pass gives."""
-        return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
         count, source = len(self.data_source), self.generator or Generator().manual_seed(a_seed())
         if self.replacement:
-            for _ in range(self.num_samples // 32):
-                yield from creation.randint(0, count, (32,), generator=source).tolist()
-            yield from creation.randint(0, count, (self.num_samples % 32,), generator=source).tolist()
+            for start in range(0, self.num_samples, 32):
+                drawn = creation.randint(0, count, (min(32, self.num_samples - start),), generator=source)
+                yield from drawn.tolist()
             return
         for _ in range(self.num_samples // count):
             yield from creation.randperm(count, generator=source).tolist()
@@ -149,7 +123,7 @@ class RandomSampler(_Sampler):
         return self.num_samples
 
 
-class WeightedRandomSampler(_Sampler):
+class WeightedRandomSampler:
     """Numbers drawn with the given chances: num_samples of them, with or without putting each back."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
@@ -169,7 +143,7 @@ class WeightedRandomSampler(_Sampler):
         return self.num_samples
 
 
-class BatchSampler(_Sampler):
+class BatchSampler:
     """Lists of the numbers that another sampler gives, so many at a time."""
 
     def __init__(self, sampler, batch_size, drop_last):
@@ -193,43 +167,32 @@ class BatchSampler(_Sampler):
 def default_collate(batch):
     """One batch from a list of samples: tensors are stacked, numbers become a tensor, containers keep their form."""
     first = batch[0]
-    if isinstance(first, Tensor):
-        return stack(batch, 0)
+    if isinstance(first, Tensor) or hasattr(first, "__array__"):
+        return stack([creation.as_tensor(sample) for sample in batch], 0)
+    if isinstance(first, bool | int | float):
+        return creation.tensor(batch, dtype=float64 if isinstance(first, float) else None)
     if isinstance(first, str | bytes):
         return batch
-    if isinstance(first, float) and not hasattr(first, "dtype"):
-        return creation.tensor(batch, dtype=float64)
-    if isinstance(first, bool | int):
-        return creation.tensor(batch)
-    if hasattr(first, "__array__"):
-        if first.dtype.kind in "SUO":
-            raise TypeError(f"{NO_BATCH}{first.dtype}")
-        return stack([creation.as_tensor(sample) for sample in batch], 0)
     if isinstance(first, Mapping):
         return {key: default_collate([sample[key] for sample in batch]) for key in first}
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
-    if isinstance(first, Sequence):
-        if any(len(sample) != len(first) for sample in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
-        return [default_collate(column) for column in zip(*batch, strict=True)]
-    raise TypeError(f"{NO_BATCH}{type(first)}")
-
-
-NO_BATCH = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+    if not isinstance(first, Sequence):
+        raise TypeError(
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+            f"{type(first)}"
+        )
+    if any(len(sample) != len(first) for sample in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    columns = [default_collate(column) for column in zip(*batch, strict=True)]
+    return type(first)(*columns) if hasattr(first, "_fields") else columns
 
 
 def _default_convert(data):
-    """One sample that is not put into a batch: NumPy's arrays and numbers become tensors, also inside containers."""
-    if isinstance(data, Tensor | str | bytes):
-        return data
-    if hasattr(data, "__array__"):
-        return data if data.dtype.kind in "SUO" else creation.as_tensor(data)
+    """One sample that is not put into a batch: NumPy's arrays become tensors, also inside containers."""
+    if hasattr(data, "__array__") and not isinstance(data, Tensor):
+        return creation.as_tensor(data)
     if isinstance(data, Mapping):
-        return {key: _default_convert(data[key]) for key in data}
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*(_default_convert(value) for value in data))
-    if isinstance(data, Sequence):
+        return {key: _default_convert(value) for key, value in data.items()}
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         return [_default_convert(value) for value in data]
     return data
 
@@ -242,20 +205,14 @@ class DataLoader:
 
     def __init__(
         self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
-        pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None,
-        generator=None, *, prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True,
+        pin_memory=False, drop_last=False, worker_init_fn=None, *, generator=None, persistent_workers=False,
     ):
         if num_workers:
             raise not_supported("DataLoader with num_workers > 0", "Leave num_workers at 0.")
-        self.dataset, self.num_workers, self.timeout, self.pin_memory = dataset, num_workers, timeout, pin_memory
-        self.generator, self.batch_size, self.drop_last = generator, batch_size, drop_last
+        self.dataset, self.generator, self.batch_size, self.drop_last = dataset, generator, batch_size, drop_last
         self.iterated = isinstance(dataset, IterableDataset)
-        if self.iterated:
-            for name, value in dict(shuffle=shuffle or None, sampler=sampler, batch_sampler=batch_sampler).items():
-                if value is not None:
-                    raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
-                    )
+        if self.iterated and (shuffle or sampler or batch_sampler):
+            raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler")
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -269,17 +226,14 @@ class DataLoader:
         if sampler is None and not self.iterated:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if self.batch_size is not None:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+            batch_sampler = BatchSampler(dataset if self.iterated else sampler, batch_size, drop_last)
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or (_default_convert if batch_sampler is None else default_collate)
 
     def __len__(self):
-        if not self.iterated:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        length = len(self.dataset)
-        if self.batch_size is None:
-            return length
-        return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
+        if self.batch_sampler is None:
+            return len(self.dataset if self.iterated else self.sampler)
+        return len(self.batch_sampler)
 
     def __iter__(self):
         a_seed(self.generator)  # PyTorch draws one for worker processes; so the numbers after it are the same
@@ -287,15 +241,11 @@ class DataLoader:
 
     def fetched(self):
         """The samples of each batch, or the samples one by one."""
-        if not self.iterated:
-            if self.batch_sampler is None:
-                return (self.dataset[place] for place in self.sampler)
-            return (samples_of(self.dataset, places) for places in self.batch_sampler)
-        if self.batch_size is None:
-            return iter(self.dataset)
-        samples = iter(self.dataset)
-        batches = iter(lambda: list(itertools.islice(samples, self.batch_size)), [])
-        return (batch for batch in batches if len(batch) == self.batch_size or not self.drop_last)
+        if self.batch_sampler is None:
+            return iter(self.dataset) if self.iterated else (self.dataset[place] for place in self.sampler)
+        if self.iterated:
+            return iter(self.batch_sampler)
+        return ([self.dataset[place] for place in places] for places in self.batch_sampler)
 
 
 __all__ = """

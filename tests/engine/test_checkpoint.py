@@ -90,7 +90,7 @@ def test_debug_names_the_first_difference():
 
 
 def test_debug_says_nothing_when_both_runs_agree(torch, capsys):
-    """debug=True prints nothing and changes no gradient while the runs agree; with a context_fn it is refused."""
+    """debug=True prints nothing and changes no gradient while the runs agree."""
     tools, x = torch.utils.checkpoint, leaf(torch)
     tools.checkpoint(wave, x, use_reentrant=False, debug=True).sum().backward()
     expected = leaf(torch)
@@ -98,5 +98,3 @@ def test_debug_says_nothing_when_both_runs_agree(torch, capsys):
 
     assert x.grad.tolist() == expected.grad.tolist()
     assert "Mul" not in capsys.readouterr().out
-    with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
-        tools.checkpoint(wave, x, use_reentrant=False, debug=True, context_fn=lambda: (None, None))

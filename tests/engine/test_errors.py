@@ -703,11 +703,10 @@ def _watched_leaf(torch):
 
 
 programs(
-    increment_version_of_a_number=lambda torch: torch.autograd.graph.increment_version(3),
-    increment_version_of_numbers=lambda torch: torch.autograd.graph.increment_version([3]),
     multi_grad_hook_of_a_leaf_in_grad=lambda torch: _watched_leaf(torch),
-    hooks_on_what_was_a_leaf=lambda torch: _hooks_on_what_was_a_leaf(torch),
     edge_of_a_leaf_in_inference_mode=lambda torch: _edge_of_a_leaf_in_inference_mode(torch),
+    increment_version_of_numbers=lambda torch: torch.autograd.graph.increment_version([3]),
+    hooks_on_what_was_a_leaf=lambda torch: _hooks_on_what_was_a_leaf(torch),
 )
 
 OURS_ONLY = {}

@@ -149,7 +149,7 @@ THREE = """
     x.std(dim=None, keepdim=True) | x.std(1, correction=2)
     F.normalize(x, p=float("inf"), dim=0) | F.cosine_similarity(k, k2.transpose(1, 2), dim=2)
     F.leaky_relu(x, -0.1) | F.threshold(x, -0.5, 0.0) | F.relu(x, inplace=False) | F.relu(x * 1, inplace=True)
-    F.leaky_relu(x * 1, inplace=True) | F.threshold(x * 1, 0.1, 2.0, inplace=True)
+    F.leaky_relu(x * 1, inplace=True)
     F.cross_entropy(x, tgt, weight=d[0], label_smoothing=0.2)
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="sum")
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="none") | F.cross_entropy(x, tgt, ignore_index=2)

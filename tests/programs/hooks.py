@@ -350,9 +350,6 @@ def module_hook_returns(T):
         lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0] * 10,)),
         lambda m: m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 10,)),
         lambda m: m.register_full_backward_hook(lambda mod, gi, go: (gi[0], gi[0])),
-        lambda m: m.register_forward_pre_hook(lambda mod, a, k: (a, k), with_kwargs=True),
-        lambda m: m.register_forward_hook(lambda mod, a, k, o: o + 1, with_kwargs=True),
-        lambda m: m.register_forward_hook(lambda mod, a, o: o * 3, prepend=True),
     ):
         m = linear(T)
         put(m)
@@ -373,7 +370,6 @@ def module_hook_order(T):
     for n in "ab":
         m.register_forward_hook(lambda mod, a, o, n=n: log.append(n))
         m.register_forward_pre_hook(lambda mod, a, n=n: log.append("pre " + n))
-    m.register_forward_hook(lambda mod, a, o: log.append("first"), prepend=True)
     h = m.register_forward_hook(lambda mod, a, o: log.append("removed"))
     m(T.ones(1, 2))
     h.remove()

@@ -1,5 +1,7 @@
 """Modules, parameters, buffers, state dicts, layers, losses, initialisation, data."""
 
+from collections import OrderedDict
+
 from kit import grad_of, graph, kind, leaf, program, programs, raises, warned
 
 ACTIVATIONS = "ReLU Tanh Sigmoid GELU SiLU LeakyReLU Softplus Identity".split()
@@ -77,6 +79,12 @@ programs(
             T.nn.AvgPool2d(2),
             T.nn.GRUCell(1, 2),
             T.nn.BatchNorm2d(2),
+            T.nn.Dropout(0.1, True),
+            T.nn.BatchNorm1d(2, eps=1e-3, momentum=0.2, affine=False, track_running_stats=False),
+            T.nn.LayerNorm(2, bias=False),
+            T.nn.Conv1d(1, 1, 2, padding="valid"),
+            T.nn.LogSoftmax(1),
+            T.nn.SiLU(),
         )
     ],
     linear_errors=lambda T: [
@@ -244,12 +252,6 @@ programs(
             m.weight,
         ]
     )(set_all(T, T.nn.Linear(2, 1))),
-    module_lists=lambda T: lists(T),
-    parameter_lists=lambda T: (lambda p: [len(p), p[0], [n for n, _ in p.named_parameters()], type(p[0]).__name__])(
-        T.nn.ParameterList([T.ones(1), T.zeros(1)])
-    ),
-    parameter_dicts=lambda T: (lambda p: [sorted(p.keys()), p["a"], "b" in p])(T.nn.ParameterDict({"a": T.ones(1)})),
-    sequential_forms=lambda T: seq(T),
 )
 
 
@@ -287,40 +289,6 @@ def loss(T, m):
     y = m(x, t)
     y.sum().backward()
     return [y, x.grad]
-
-
-def lists(T):
-    m = T.nn.ModuleList([T.nn.ReLU()])
-    m.append(T.nn.Tanh())
-    m.extend([T.nn.Sigmoid()])
-    m.insert(0, T.nn.Identity())
-    m[1] = T.nn.SiLU()
-    del m[0]
-    return [
-        len(m),
-        [type(x).__name__ for x in m],
-        type(m[-1]).__name__,
-        type(m[:2]).__name__,
-        raises(lambda: m[7]),
-        raises(lambda: m(1)),
-        [n for n, _ in m.named_modules()],
-    ]
-
-
-def seq(T):
-    s = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.ReLU())
-    s.append(T.nn.Tanh())
-    s.add_module("last", T.nn.Sigmoid())
-    return [
-        len(s),
-        type(s[1:]).__name__,
-        len(s[1:]),
-        [n for n, _ in s.named_children()],
-        type(s[-1]).__name__,
-        kind(lambda: s[9]),
-        kind(lambda: T.nn.Sequential(3)),
-        T.nn.Sequential()(5),
-    ]
 
 
 def net(T):
@@ -459,7 +427,6 @@ def state_dict_forms(T):
         sd["a.weight"].data_ptr() == m.a.weight.data_ptr(),
         list(m.state_dict(prefix="x."))[:2],
         m.state_dict(keep_vars=True)["scale"] is m.scale,
-        hasattr(sd, "_metadata"),
     ]
 
 
@@ -513,44 +480,129 @@ def data_sets(T):
 
 
 @program
-def a_name_that_means_something_already(T):
-    seen = []
-    m = T.nn.Module()
-    for first in (5, T.nn.Parameter(T.ones(1)), T.nn.Linear(1, 1)):
-        m.x = first
-        seen += [raises(lambda: setattr(m, "x", T.nn.Buffer(T.ones(1)))), [k for k, _ in m.named_buffers()]]
-        del m.x
-    return seen
-
-
-@program
 def submodules_by_path(T):
     m = T.nn.Module()
     m.a = T.nn.Module()
-    m.text = "text"
     m.a.p = T.nn.Parameter(T.ones(1))
-    seen = [raises(lambda path=path: m.get_submodule(path)) for path in ("a.b", "x.y", "text", "text.x")]
-    return [*seen, raises(lambda: m.get_parameter("a.q")), raises(lambda: m.get_buffer("a.p"))]
+    seen = [raises(lambda path=path: m.get_submodule(path)) for path in ("a.b", "x.y")]
+    return [*seen, raises(lambda: m.get_parameter("a.q")), kind(lambda: m.get_buffer("a.p"))]
 
 
 @program
-def sequences_changed_in_place(T):
-    layers = [T.nn.Linear(n, n + 1) for n in range(1, 6)]
+def train_eval_flags(T):
+    m = T.nn.Sequential(T.nn.Linear(1, 1), T.nn.Sequential(T.nn.Dropout()))
+    out = [
+        m.training,
+        m[1][0].training,
+        m.eval() is m,
+        m[1][0].training,
+        m.train() is m,
+        m[1].training,
+        m.train(False).training,
+        m[1][0].training,
+        raises(lambda: m.train(1)),
+        raises(lambda: m.train("a")),
+    ]
+    m.train()
+    m[1].eval()
+    return out + [
+        [k.training for k in m.modules()],
+        m.requires_grad_(False) is m,
+        [p.requires_grad for p in m.parameters()],
+        m.requires_grad_().training,
+        m.double()[0].weight.dtype,
+        m.float()[0].weight.dtype,
+        m.to(T.float64) is m,
+        m[0].weight.dtype,
+        m.to("cpu") is m,
+        m.cpu() is m,
+    ]
 
-    def shown(modules):
-        return [[name, layers.index(module)] for name, module in modules._modules.items()]
 
-    s = T.nn.Sequential(*layers[:2])
-    same = s
-    s += T.nn.Sequential(*layers[2:4])
-    seen = [same is s, shown(s)]
-    s *= 2
-    seen += [same is s, shown(s)]
-    s = T.nn.Sequential(*layers[:2])
-    seen += [shown(s.insert(-1, layers[3])), raises(lambda: s.pop())[1]]
-    some = T.nn.ModuleList(layers[:3])
-    some.insert(1, layers[3])
-    seen += [shown(some)]
-    return [*seen, raises(lambda: T.nn.ParameterList(3))]
+@program
+def sequential_rules(T):
+    s = T.nn.Sequential(T.nn.Linear(1, 2), T.nn.Tanh())
+    s.append(T.nn.Linear(2, 1))
+    s.insert(0, T.nn.Identity())
+    out = [
+        len(s),
+        [type(m).__name__ for m in s],
+        type(s[1:3]).__name__,
+        s[-1] is s[3],
+        raises(lambda: s[9]),
+        raises(lambda: s["a"]),
+    ]
+    s[0] = T.nn.ReLU()
+    del s[0]
+    out += [[n for n, _ in s.named_children()], len(s)]
+    s.extend([T.nn.ReLU()])
+    out += [len(s), s.pop(0).__class__.__name__, list(s._modules)]
+    d = T.nn.Sequential(OrderedDict([("a", T.nn.Linear(1, 1)), ("b", T.nn.ReLU())]))
+    out += [d.a is d[0], list(d.state_dict()), repr(d)]
+    s.add_module("last", T.nn.Tanh())
+    out += [
+        list(s._modules),
+        raises(lambda: T.nn.Sequential(3)),
+        raises(lambda: s.append(3)),
+        bool(T.nn.Sequential()),
+        dir(s)[:0],
+    ]
+    return out
 
 
+@program
+def containers(T):
+    modules = T.nn.ModuleList([T.nn.Linear(1, 1)])
+    modules.append(T.nn.ReLU())
+    modules.extend([T.nn.Tanh()])
+    modules += [T.nn.Sigmoid()]
+    modules.insert(0, T.nn.Identity())
+    d = T.nn.ModuleDict({"a": T.nn.ReLU()})
+    d["b"] = T.nn.Linear(1, 1)
+    d.update({"c": T.nn.Tanh()})
+    p = T.nn.ParameterList([T.nn.Parameter(T.ones(1)), T.zeros(1)])
+    p.append(T.nn.Parameter(T.ones(2)))
+    q = T.nn.ParameterDict({"x": T.nn.Parameter(T.ones(1))})
+    q["y"] = T.zeros(1)
+    return [
+        len(modules),
+        [type(m).__name__ for m in modules],
+        type(modules[1:]).__name__,
+        modules[-1].__class__.__name__,
+        [n for n, _ in modules.named_parameters()],
+        list(d),
+        list(d.keys()),
+        [type(m).__name__ for m in d.values()],
+        "a" in d,
+        len(d),
+        d.pop("a").__class__.__name__,
+        list(d.items())[0][0],
+        [n for n, _ in p.named_parameters()],
+        [type(t).__name__ for t in p],
+        len(p),
+        list(q),
+        [n for n, _ in q.named_parameters()],
+        type(q["y"]).__name__,
+        raises(lambda: d["zz"]),
+        raises(lambda: T.nn.ModuleList([3])),
+        raises(lambda: modules[10]),
+        repr(q),
+        repr(p),
+    ]
+
+
+@program
+def loading(T):
+    m = T.nn.Sequential(set_all(T, T.nn.Linear(2, 1)))
+    c = T.nn.Sequential(T.nn.Linear(2, 1))
+    r = c.load_state_dict(m.state_dict())
+    v = c[0].weight._version
+    c.load_state_dict(m.state_dict(), assign=True)
+    return [
+        repr(r),
+        type(r).__name__,
+        c[0].weight,
+        v,
+        c[0].weight.requires_grad,
+        c[0].weight.data_ptr() == m[0].weight.data_ptr(),
+    ]

@@ -53,30 +53,6 @@ def gelu_slope(x, approximate):
     return 0.5 * (1 + error_function(x * math.sqrt(0.5))) + x * exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
 
 
-def glu(x, dim):
-    """One half of a dimension times the sigmoid of the other."""
-    a, b = np.split(floats(x, "glu_cpu"), 2, dim)
-    return np.ascontiguousarray(a * logistic(b))
-
-
-def glu_grad(grad, x, dim):
-    """The gradient of glu, for both halves."""
-    gate = sigmoid(second_half(x, dim))
-    return join_halves(grad * gate, grad * first_half(x, dim) * gate * (1 - gate), dim)
-
-
 # Names that the slopes use in both forms: here for arrays; for tensors see nn/derivatives.py.
 
 exp, sigmoid, tanh = np.exp, logistic, np.tanh
-
-
-def first_half(x, dim):
-    return np.split(x, 2, dim)[0]
-
-
-def second_half(x, dim):
-    return np.split(x, 2, dim)[1]
-
-
-def join_halves(a, b, dim):
-    return np.concatenate([a, b], dim)

@@ -10,27 +10,14 @@ from course_lib.engine.arguments import whole_number
 from course_lib.engine.build import rows
 from course_lib.nn import derivatives  # noqa: F401  (fills the table)
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later
+from course_lib.surface.parsing import asking, asking_later
+
+relu_, sigmoid, tanh = (asking(getattr(rows, name), name, module=__name__) for name in ("relu_", "sigmoid", "tanh"))
 
 
 def relu(input, inplace=False):
     """max(input, 0); its slope at 0 is 0."""
     return rows.relu_(input) if inplace else rows.relu(input)
-
-
-def relu_(input):
-    """relu, written into its input."""
-    return rows.relu_(input)
-
-
-def tanh(input):
-    """The hyperbolic tangent."""
-    return rows.tanh(input)
-
-
-def sigmoid(input):
-    """1 / (1 + exp(-input))."""
-    return rows.sigmoid(input)
 
 
 def logsigmoid(input):
@@ -50,15 +37,15 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 
 @asking_later
-def elu(input, alpha=1.0, inplace=False):
+def elu(input, alpha=1.0):
     """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
-    return (rows.elu_over_ if inplace else rows.elu)(input, alpha)
+    return rows.elu(input, alpha)
 
 
 @asking_later
-def threshold(input, threshold, value, inplace=False):
+def threshold(input, threshold, value):
     """input where it is above the threshold, `value` elsewhere."""
-    return (rows.threshold_over_ if inplace else rows.threshold)(input, threshold, value)
+    return rows.threshold(input, threshold, value)
 
 
 def gelu(input, approximate="none"):
@@ -74,14 +61,12 @@ def softplus(input, beta=1, threshold=20):
     return rows.softplus(input, beta, threshold)
 
 
-@asking_later
 def glu(input, dim=-1):
     """One half of a dimension times the sigmoid of the other. RuntimeError for a dimension that has no half."""
-    dim = composites.dimension(input, dim)
     if not input.dim() or input.shape[dim] % 2:
-        size = input.shape[dim] if input.dim() else 1
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
-    return rows.glu(input, dim)
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} of {list(input.shape)} is not")
+    half, gate = input.chunk(2, dim)
+    return half * rows.sigmoid(gate)
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):

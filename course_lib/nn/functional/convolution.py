@@ -5,12 +5,8 @@ PyTorch: torch/nn/functional.py, aten/src/ATen/native (Convolution.cpp, Pool.h, 
 
 import numpy as np
 
-from course_lib.arrays.errors import not_supported
 from course_lib.arrays.kernels import convolving as kernels
-from course_lib.arrays.messages import type_name
-from course_lib.engine.arguments import whole_number
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.parsing import asking_later
@@ -39,13 +35,7 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
-    """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment.
-
-    padding: "valid", "same", or one number for each dimension.
-    """
-    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
-        got = ", ".join(type(value).__name__ for value in (input, weight))
-        raise TypeError(f"conv{dimensions}d() received an invalid combination of arguments - got ({got})")
+    """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment."""
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
@@ -53,20 +43,15 @@ def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups)
     if padding == "same":
         if any(step != 1 for step in stride):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
-        sides = same_sides(weight.shape[2:], dilation)
-        if sides[::2] != sides[1::2]:
-            input, sides = pad(input, sides), [0] * len(sides)
-        padding = sides[::-2]
+        spans = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation, strict=True)]
+        padding = [span // 2 for span in spans]
+        if any(span % 2 for span in spans):
+            input = pad(input, [n for span in reversed(spans) for n in (span // 2, span - span // 2)])
+            padding = 0
     padding = per_dimension(0 if padding == "valid" else padding, dimensions)
     check_convolution(dimensions, input, weight, bias, padding, dilation, groups)
     result = rows.convolution(input, weight, bias, stride, padding, dilation, groups)
     return composites.squeeze(result, 0) if unbatched else result
-
-
-def same_sides(kernel, dilation):
-    """How much to add for a result as large as the input: (before, after), last dimension first."""
-    spans = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    return [n for span in reversed(spans) for n in (span // 2, span - span // 2)]
 
 
 def check_convolution(dimensions, input, weight, bias, padding, dilation, groups):
@@ -77,12 +62,7 @@ def check_convolution(dimensions, input, weight, bias, padding, dilation, groups
             f"got input of size: {list(input.shape)}"
         )
     sizes, channels = list(weight.shape), weight.shape[1] * groups
-    if sizes[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size [{sizes}] instead"
-        )
-    if input.shape[1] != channels:
+    if input.shape[1] != channels or sizes[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {sizes}, expected input{list(input.shape)} to have {channels} "
             f"channels, but got {input.shape[1]} channels instead"
@@ -95,11 +75,9 @@ def check_convolution(dimensions, input, weight, bias, padding, dilation, groups
             f"Calculated padded input size per channel: ({shown[0]}). Kernel size: ({shown[1]}). Kernel size can't be "
             "greater than actual input size"
         )
-    if bias is not None and bias.dtype != input.dtype:
-        kinds = f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name})"
-        raise RuntimeError(f"{kinds} should be the same")
-    if weight.dtype != input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
+    for other in (weight, bias):
+        if other is not None and other.dtype != input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.title} but found {other.dtype.title}")
 
 
 # --- pooling -----------------------------------------------------------------------------------------------
@@ -117,14 +95,11 @@ def pooling(input, kernel, stride, padding, dilation, ceil_mode):
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                 f"dilation={d}"
             )
-    lengths = [
-        kernels.pooled_length(*each, ceil_mode)
-        for each in zip(input.shape[-2:], kernel, stride, padding, dilation, strict=True)
-    ]
+    each = zip(input.shape[-2:], kernel, stride, padding, dilation, strict=True)
+    lengths = [kernels.pooled_length(*one, ceil_mode) for one in each]
     if min(lengths) < 1:
-        sizes = ["x".join(map(str, sizes)) for sizes in (input.shape[-3:], (input.shape[-3], *lengths))]
         raise RuntimeError(
-            f"Given input size: ({sizes[0]}). Calculated output size: ({sizes[1]}). Output size is too small"
+            f"Given input size: {list(input.shape)}. Calculated output size: {lengths}. Output size is too small"
         )
     return kernel, stride, padding, dilation
 
@@ -139,17 +114,13 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 
 @asking_later
-def avg_pool2d(
-    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each patch."""
     kernel, stride, padding, dilation = pooling(input, kernel_size, stride, padding, 1, ceil_mode)
-    if divisor_override == 0:
-        raise RuntimeError("divisor must be not zero")
     image = input.shape[-2:]
     sides = kernels.pooled_sides(image, kernel, stride, padding, dilation, ceil_mode)
-    divisor = divisor_override or kernels.patch_sizes(image, kernel, stride, padding, sides, count_include_pad)
-    return rows.avg_pool2d(input, kernel, stride, sides, np.asarray(divisor, input.array.dtype))
+    sizes = kernels.patch_sizes(image, kernel, stride, padding, sides, count_include_pad)
+    return rows.avg_pool2d(input, kernel, stride, sides, np.asarray(sizes, input.array.dtype))
 
 
 # --- padding -----------------------------------------------------------------------------------------------
@@ -165,37 +136,19 @@ def pad(input, pad, mode="constant", value=None):
     mode: what is added: "constant" the value (0), "replicate" the edge, "reflect" its mirror image without the edge,
     "circular" the other end
     """
-    for place, n in enumerate(pad):
-        if whole_number(n) is None:
-            raise TypeError(
-                f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type_name(n)} "
-                f"at pos {place}"
-            )
-    if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(pad) > 2 * input.dim():
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(pad)} and input of dimension {input.dim()}"
-        )
+    fits = len(pad) % 2 == 0 and len(pad) <= 2 * input.dim()
+    if not fits or any(input.shape[-1 - i // 2] + n < 0 for i, n in enumerate(pad)):
+        raise RuntimeError(f"Padding length must be two numbers a dimension, but got {pad} for {list(input.shape)}")
     if mode == "constant":
-        for back, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
-            if input.shape[-back] + min(before, 0) + min(after, 0) < 0:
-                raise RuntimeError("narrow(): length must be non-negative.")
         return rows.constant_pad_nd(input, tuple(pad), value or 0)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if value:
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if min(pad, default=0) < 0:
-        raise not_supported(f"negative padding of mode {mode!r}", "Cut with x[...] instead.")
+    if value or min(pad, default=0) < 0:
+        raise RuntimeError(f"Padding mode {mode!r} takes no value and no negative sizes. Cut with x[...] instead.")
     for back, sides in enumerate(zip(pad[::2], pad[1::2], strict=True), 1):
         length = input.shape[-back]
         if max(sides) > length - (mode == "reflect") and mode != "replicate":
-            raise RuntimeError(
-                f"Padding size should be less than the corresponding input dimension, but got: padding {sides} at "
-                f"dimension {input.dim() - back} of input {list(input.shape)}"
-            )
+            raise RuntimeError(f"Padding size should be less than the corresponding input dimension, but got {sides}")
         places = np.pad(np.arange(length), sides, mode=MODES[mode])
         input = rows.index_select(input, input.dim() - back, creation.tensor(places))
     return input

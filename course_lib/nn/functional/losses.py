@@ -3,7 +3,6 @@
 PyTorch: torch/nn/functional.py, aten/src/ATen/native (Loss.cpp, LossNLL.cpp).
 """
 
-import math
 import warnings
 
 import numpy as np
@@ -56,19 +55,18 @@ def broadcast(*tensors):
     return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)
 
 
-def check_tensors(function, **arguments):
-    """TypeError for an argument that is no tensor. Weights, from the third on, may be missing."""
-    for place, (name, value) in enumerate(arguments.items()):
-        if place < 2 or value is not None:
-            tensor_argument(function, name, value)
+def check_tensors(function, input, target):
+    """TypeError unless both are tensors."""
+    tensor_argument(function, "input", input)
+    tensor_argument(function, "target", target)
 
 
-def refuse_gradients(function, **weights):
-    """RuntimeError for a weight that requires grad: a loss has no gradient for it."""
-    for name, weight in weights.items():
-        if weight is not None and state.recording > 0 and requires_grad(weight):
+def check_weights(function, *weights):
+    """TypeError for a weight that is no tensor, RuntimeError for one that requires grad: it would get no gradient."""
+    for weight in weights:
+        if weight is not None and requires_grad(tensor_argument(function, "weight", weight)) and state.recording > 0:
             raise RuntimeError(
-                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot "
+                f"The function '{function}' is not differentiable with respect to argument 'weight'. This input cannot "
                 "have requires_grad True."
             )
 
@@ -114,10 +112,10 @@ def huber_loss(input, target, *, reduction="mean", delta=1.0):
 # --- yes or no ---------------------------------------------------------------------------------------------
 
 
+@asking_later
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
-    check_tensors("binary_cross_entropy", input=input, target=target, weight=weight)
-    refuse_gradients("binary_cross_entropy", weight=weight)
+    check_weights("binary_cross_entropy", weight)
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
@@ -126,16 +124,14 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     if target.dtype != input.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.title} but expected {input.dtype.title}")
     floats(input.array, "binary_cross_entropy")
-    if weight is not None:
-        weight = composites.expand(weight, target.shape)
+    weight = None if weight is None else composites.expand(weight, target.shape)
     return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
 
 
+@asking_later
 def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
     """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
-    name = "binary_cross_entropy_with_logits"
-    check_tensors(name, input=input, target=target, weight=weight, pos_weight=pos_weight)
-    refuse_gradients(name, weight=weight, pos_weight=pos_weight)
+    check_weights("binary_cross_entropy_with_logits", weight, pos_weight)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     floats(input.array, "log_sigmoid_cpu")
@@ -153,13 +149,13 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
     ignore_index. IndexError for a class that is not there.
     """
-    if type(input) is not Tensor or type(target) is not Tensor or weight is not None:
-        check_tensors("nll_loss_nd", input=input, target=target, weight=weight)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        check_tensors("nll_loss_nd", input, target)
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
     if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is I64:
         return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
     check_classes(input, target, weight)
-    refuse_gradients("nll_loss_forward" if dims <= 2 else "nll_loss2d_forward", weight=weight)
+    check_weights("nll_loss_forward", weight)
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     if dims != 4:  # PyTorch has one operation for images; others are given that form for a moment
@@ -172,60 +168,51 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
 def check_classes(input, target, weight):
     """Errors for targets that are no class numbers, and for sizes that do not go together."""
     sizes, got = list(input.shape), list(target.shape)
-    expected, images = [*sizes[:1], *sizes[2:]], len(sizes) == 4
-    if not sizes:
-        raise ValueError("Expected 1 or more dimensions (got 0)")
+    expected = [*sizes[:1], *sizes[2:]]
     if len(sizes) > 1 and got[:1] != sizes[:1]:
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({sum(got[:1])}).")
-    if len(sizes) <= 2 and len(got) > 1:
+    if 0 < len(sizes) <= 2 and len(got) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if images and len(got) != 3:
-        text = "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-        raise RuntimeError(f"{text}{len(got)}")
-    if len(sizes) > 2 and not images and got != expected:
-        raise RuntimeError(f"Expected target size {expected}, got {got}")
+    if not sizes or len(sizes) > 2 and got != expected:
+        raise RuntimeError(f"Expected target size {expected}, got {got}, for an input of size {sizes}")
     if target.array.dtype.kind != "i":
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
     if len(sizes) == 1 and target.array.size != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
-    check_class_weight(weight, sizes[1] if len(sizes) > 1 else sizes[0])
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
-    if images and got != expected:
-        raise RuntimeError(f"size mismatch (got input: {sizes} , target: {got}")
-
-
-def check_class_weight(weight, classes, start=""):
-    """RuntimeError for a weight that does not hold one number a class."""
+    classes = sizes[:2][-1]
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
-            f"{start}weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
             f"tensor of shape: {list(weight.shape)}"
         )
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
 
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
-    if type(input) is not Tensor or type(target) is not Tensor:
-        check_tensors("cross_entropy_loss", input=input, target=target)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        check_tensors("cross_entropy_loss", input, target)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.array.ndim == 1 else 1
-    probabilities = target.array.shape == input.array.shape
+    classes, probabilities = input.array.shape[dim], target.array.shape == input.array.shape
     if probabilities and target.array.dtype.kind != "f":
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype.title}"
         )
-    log_probabilities = composites.log_softmax(input, dim)
+    logs = composites.log_softmax(input, dim)
     if probabilities:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
-        return soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim)
-    hard = nll_loss(log_probabilities, target, weight, ignore_index=ignore_index, reduction=reduction)
+        if label_smoothing:
+            target = rows.add_number(rows.mul_number(target, 1 - label_smoothing), label_smoothing / classes)
+        return soft_cross_entropy(logs, target, weight, reduction, dim)
+    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0:
         return hard
-    even = spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim)
-    even = rows.mul_number(even, label_smoothing / input.shape[dim])  # first: C++ computes from right to left
+    even = spread_loss(logs, target, weight, ignore_index, reduction, dim)
+    even = rows.mul_number(even, label_smoothing / classes)  # first: C++ computes from right to left
     return rows.mul_number(hard, 1 - label_smoothing) + even
 
 
@@ -234,40 +221,32 @@ def along_classes(weight, input, dim):
     return composites.reshape(weight, [-1 if d == dim else 1 for d in range(input.dim())])
 
 
-def soft_cross_entropy(log_probabilities, target, weight, reduction, label_smoothing, dim):
+def soft_cross_entropy(logs, target, weight, reduction, dim):
     """Cross entropy with a probability for each class as target."""
-    classes = log_probabilities.shape[dim]
-    if label_smoothing:
-        target = rows.add_number(rows.mul_number(target, 1 - label_smoothing), label_smoothing / classes)
-    products = log_probabilities * target
+    products = logs * target
     if weight is not None:
-        check_class_weight(weight, classes, "cross_entropy: ")
         products = products * along_classes(weight, products, dim)
     if reduction_number(reduction) == 0:
         return -composites.sum(products, dim)
-    loss = composites.sum(products)
-    if reduction == "sum":
-        return -loss
-    return rows.div_number(-loss, products.numel() // classes) if products.numel() else -loss.fill_(math.nan)
+    loss = -composites.sum(products)
+    return loss if reduction == "sum" else rows.div_number(loss, products.numel() // logs.shape[dim])
 
 
-def spread_loss(log_probabilities, target, weight, ignore_index, reduction, dim):
+def spread_loss(logs, target, weight, ignore_index, reduction, dim):
     """What label smoothing adds: the loss with every class equally right."""
     if weight is not None:
-        log_probabilities = log_probabilities * along_classes(weight, log_probabilities, dim)
-    ignored = target == ignore_index
-    losses = rows.masked_fill(-composites.sum(log_probabilities, dim), ignored, 0.0)
+        logs = logs * along_classes(weight, logs, dim)
+    counted = target != ignore_index
+    losses = rows.masked_fill(-composites.sum(logs, dim), ~counted, 0.0)
     if reduction != "mean":
         return reduced(losses, reduction)
-    if weight is None:
-        return composites.sum(losses) / int((~ignored).sum())
-    chosen = weight[rows.masked_fill(target, ignored, 0)]
-    return composites.sum(losses) / composites.sum(rows.masked_fill(chosen, ignored, 0.0))
+    counts = counted if weight is None else weight[target * counted] * counted
+    return composites.sum(losses) / composites.sum(counts)
 
 
+@asking_later
 def kl_div(input, target, *, reduction="mean", log_target=False):
     """target * (log(target) - input), with input as log probabilities; "batchmean" is what the textbooks mean."""
-    check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "mean":

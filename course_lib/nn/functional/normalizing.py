@@ -3,7 +3,6 @@
 PyTorch: torch/nn/functional.py, aten/src/ATen/native (Normalization.cpp, layer_norm.cpp, Dropout.cpp, Distance.cpp).
 """
 
-import math
 
 import numpy as np
 
@@ -28,8 +27,8 @@ def batch_norm(
     training: use the batch's own mean and (biased) variance, and move the running ones towards them. ValueError for
     a batch with one value a channel, RuntimeError for running statistics of another length or missing.
     """
-    channels = input.shape[composites.dimension(input, 1)] if training or input.dim() > 1 else sum(input.shape)
-    if training and math.prod((input.shape[0], *input.shape[2:])) == 1:
+    channels = input.shape[1]
+    if training and input.numel() == channels:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     vectors = dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     for name, vector in vectors.items():
@@ -62,15 +61,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def checked_shape(function, input, normalized_shape, **vectors):
     """The sizes to normalise over, which must be the input's last ones, and those of weight and bias."""
-    tensor_argument(function, "input", input)
-    if isinstance(normalized_shape, int):
-        raise TypeError(f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     shape = tuple(normalized_shape)
-    if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []"
-        )
     if tuple(input.shape)[-len(shape) :] != shape:
         expected = ", ".join(["*", *map(str, shape)])
         raise RuntimeError(
@@ -123,12 +114,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 @asking_later
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
-    kinds = [x.dtype for x in (x1, x2) if x.is_floating_point()]
-    if not kinds:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype.title}")
-    x1, x2 = (x if x.is_floating_point() else x.to(kinds[0]) for x in (x1, x2))
-    if x1.array.shape != x2.array.shape:
-        x1, x2 = broadcast(x1, x2)
+    x1, x2 = broadcast(x1, x2)
     lengths = [rows.clone(x.norm(2, dim, True)) for x in (x1, x2)]
     with no_grad():
         for length in lengths:

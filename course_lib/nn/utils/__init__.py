@@ -21,7 +21,7 @@ def gradients(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False):
     """The norm of all elements of all tensors together."""
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
@@ -30,15 +30,13 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     total = stack([t.norm(norm_type) for t in tensors]).norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot "
-            "be clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To scale by it all the same, set `error_if_nonfinite=False`"
         )
     return total
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
     """Scale all gradients in place by one factor so that their total norm is at most max_norm.
 
     Returns the norm before. RuntimeError for an infinite or NaN norm, if error_if_nonfinite; a warning for a generator
@@ -57,15 +55,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
-def clip_grad_value_(parameters, clip_value, foreach=None):
+def clip_grad_value_(parameters, clip_value):
     """Limit every element of every gradient in place to [-clip_value, clip_value]."""
     limit = float(clip_value)
     with no_grad():
-        for grad in gradients(parameters):
-            if foreach is False:
-                grad.clamp_(-limit, limit)
-            else:  # PyTorch clips all lists of gradients from below, then from above: two writes
-                grad.clamp_(min=-limit).clamp_(max=limit)
+        for grad in gradients(parameters):  # PyTorch clips from below, then from above: two writes
+            grad.clamp_(min=-limit).clamp_(max=limit)
 
 
 def parameters_to_vector(parameters):

@@ -196,21 +196,15 @@ def bind_arguments(forward, args, kwargs, separate_setup):
     With setup_context every default is filled in. Without, what the caller leaves out at the end stays out: backward
     then owes no gradient for it.
     """
+    if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
+        return args
+    context = () if separate_setup else (None,)  # forward's first parameter is then ctx
+    try:
+        bound = inspect.signature(forward).bind(*context, *args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"forward() {error}") from None
     if separate_setup:
-        if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
-            return args
-        bound = inspect.signature(forward).bind(*args, **kwargs)
         bound.apply_defaults()
-        return bound.args
-    names, left, args = forward.__code__.co_varnames[1 : forward.__code__.co_argcount], dict(kwargs), list(args)
-    for name in kwargs:
-        if name not in names:
-            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
-        if name in names[: len(args)]:
-            raise TypeError(f"forward() got multiple values for argument '{name}'")
-    while left:
-        name = names[len(args)]
-        if name not in left:
-            raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
-        args.append(left.pop(name))
-    return tuple(args)
+    if kwargs.keys() & bound.kwargs.keys():
+        raise TypeError("forward() got an argument by keyword, but not every argument that stands before it")
+    return bound.args[len(context) :]

@@ -96,8 +96,10 @@ KERNELS = [kernels, fit]  # where formulas find the functions they call; nn/deri
 
 def kernel(name):
     """The function of arrays that formulas call by this name; None when there is none."""
-    found = (vars(module).get(name) for module in KERNELS)
-    return next((function for function in found if callable(function)), None)
+    for module in KERNELS:
+        if callable(vars(module).get(name)):
+            return vars(module)[name]
+    return None
 
 
 def on_arrays_function(name):
@@ -166,7 +168,7 @@ def copy_of(tensor):
     return build("clone")(tensor)
 
 
-def form(input, result, promoted=False):
+def form(input, result, promoted):
     """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)

@@ -309,21 +309,19 @@ def write_results_kept(row, overwriting):
 
 
 def write_forms(row, result):
-    """Set `reshaped`: None for operands of one shape and type, so that the engine has nothing to fit."""
+    """Set `reshaped`, by which the engine fits gradients to their inputs; None for operands of one shape and type."""
     others = [p for p in row.broadcasts if p != result]
-    conditions = [f"{p}_edge and {p}.array.shape != shape" for p in others]
-    types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
-    conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
-    promoted = len(row.operands) > 1 and ", promoted"
-    forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
-    lines = []
-    if conditions:
-        lines = [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
-                 f"    {conditions[-1]}", "):",
-                 f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})"]
-    if others == row.tensors and len(others) == 2:  # operands of one shape need no more than this question
+    if not others:
+        return ["node.reshaped = None"]
+    forms = [f"form({p}, {result}, promoted)" if p in row.broadcasts else "None" for p in row.formulas]
+    lines = [f"shape = {result}.array.shape", "if (", *(f"    {p}_edge and {p}.array.shape != shape or" for p in others),
+             "    promoted", "):", f"    node.reshaped = ({', '.join(forms)}{',' * (len(forms) == 1)})"]
+    if others == row.tensors and len(others) == 2:  # most operands have one shape, and need no more than this question
         first, second = (f"{p}_array.shape" for p in others)
         lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
+    if len(row.operands) < 2:  # nothing has been promoted on the way in
+        types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
+        lines.insert(0, f"promoted = not ({types})")
     return ["node.reshaped = None", *lines]
 
 

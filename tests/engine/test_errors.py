@@ -471,9 +471,6 @@ programs(
     function_saves_a_number=lambda torch: run(torch, save(3), lambda ctx, g: g),
     function_saves_a_list=lambda torch: run(torch, save([1.0]), lambda ctx, g: g),
     function_with_an_unknown_keyword=lambda torch: function(torch, lambda ctx, x: x * 2).apply(leaf(torch), nope=1),
-    function_with_an_argument_twice=lambda torch: function(torch, lambda ctx, x: x * 2).apply(
-        leaf(torch), x=leaf(torch)
-    ),
 )
 
 
@@ -619,13 +616,6 @@ def calling_the_node_of_a_function(torch):
 
 
 @program
-def function_with_an_argument_left_out(torch):
-    Scaled = function(torch, lambda ctx, x, factor=1, shift=0: x * factor + shift, name="Scaled")
-
-    Scaled.apply(leaf(torch), shift=1)
-
-
-@program
 def gradient_edge_of_several_elements(torch):
     edge = torch.autograd.graph.GradientEdge((leaf(torch) * 2).grad_fn, 0)
     torch.autograd.backward(edge)
@@ -732,6 +722,8 @@ ours_only(
     batched_grad=lambda torch: torch.autograd.grad(computed(torch), leaf(torch), is_grads_batched=True),
     element_type=lambda torch: torch.from_numpy(np.zeros(2, np.int8)),
     dtype_by_name=lambda torch: torch.ones(2, dtype="float32"),
+    function_with_an_argument_twice=lambda torch: function(torch, lambda ctx, x: x * 2).apply(1, x=leaf(torch)),
+    function_with_an_argument_left_out=lambda torch: function(torch, lambda ctx, x, y=1, z=0: x).apply(1, z=2),
     combined_with_text=lambda torch: torch.mul(torch.ones(2), "a"),
     # PyTorch names tensor1
     product_with_text_added=lambda torch: torch.ones(2).addcmul_("a", torch.ones(2)),

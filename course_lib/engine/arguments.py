@@ -206,5 +206,5 @@ def bind_arguments(forward, args, kwargs, separate_setup):
     if separate_setup:
         bound.apply_defaults()
     if kwargs.keys() & bound.kwargs.keys():
-        raise TypeError("forward() got an argument by keyword, but not every argument that stands before it")
+        raise TypeError("forward() takes by keyword what it takes by position, and leaves out nothing that stands before")
     return bound.args[len(context) :]

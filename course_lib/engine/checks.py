@@ -27,10 +27,10 @@ def check_result(hook, result, value):
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type_name(result)}'")
     name = getattr(hook, "__name__", "<unknown>")
-    if value is not None and result.array.dtype != value.array.dtype:
+    if result.array.dtype != value.array.dtype:
         types = f"was {value.type()} got {result.type()}"
         raise RuntimeError(f"hook '{name}' has changed the type of value ({types})")
-    if value is not None and result.array.shape != value.array.shape:
+    if result.array.shape != value.array.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 

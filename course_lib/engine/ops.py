@@ -314,8 +314,9 @@ def write_forms(row, result):
     if not others:
         return ["node.reshaped = None"]
     forms = [f"form({p}, {result}, promoted)" if p in row.broadcasts else "None" for p in row.formulas]
-    lines = [f"shape = {result}.array.shape", "if (", *(f"    {p}_edge and {p}.array.shape != shape or" for p in others),
-             "    promoted", "):", f"    node.reshaped = ({', '.join(forms)}{',' * (len(forms) == 1)})"]
+    differ = (f"    {p}_edge and {p}.array.shape != shape or" for p in others)
+    lines = [f"shape = {result}.array.shape", "if (", *differ, "    promoted", "):",
+             f"    node.reshaped = ({', '.join(forms)}{',' * (len(forms) == 1)})"]
     if others == row.tensors and len(others) == 2:  # most operands have one shape, and need no more than this question
         first, second = (f"{p}_array.shape" for p in others)
         lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]

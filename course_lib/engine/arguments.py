@@ -206,5 +206,5 @@ def bind_arguments(forward, args, kwargs, separate_setup):
     if separate_setup:
         bound.apply_defaults()
     if kwargs.keys() & bound.kwargs.keys():
-        raise TypeError("forward() takes by keyword what it takes by position, and leaves out nothing that stands before")
+        raise TypeError("forward() takes by keyword what it takes by position, with nothing left out before it")
     return bound.args[len(context) :]

@@ -33,7 +33,7 @@ from course_lib.engine.checks import as_tensor
 from course_lib.engine.fit import check_fits, fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
-from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
+from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable
 from course_lib.engine.tensor import Tensor, memory_of, meta_of, no_edge
 from course_lib.engine.views import (
     check_in_place,
@@ -379,6 +379,5 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
         if returned and separate_setup and not is_dirty:
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = tensor.node is ctx and not tensor.is_inference()
-        written = is_dirty and tensor._is_view() and not any(tensor is n for n in ctx.non_differentiable)
-        kept.append((SavedOutput if own else SavedWritten if written else SavedVariable).of(tensor))
+        kept.append((SavedOutput if own else SavedVariable).of(tensor))
     ctx.kept_tensors = kept or None

@@ -1,7 +1,6 @@
 """Custom Functions: ctx, what backward gets and may return, in-place, views, several outputs, second derivatives."""
 
 import warnings
-import weakref
 
 import pytest
 
@@ -164,8 +163,8 @@ def test_the_node_that_forbids_second_derivatives_has_its_full_name(torch):
     assert type(g.grad_fn).__name__ == "Error"
 
 
-def overwrite_view(torch):
-    """A Function that overwrites its input and saves it."""
+def test_a_view_marked_dirty_and_saved_is_checked_like_any_tensor(torch):
+    """Its gradient takes the place of the part that was overwritten, and a later write to the base is noticed."""
 
     def forward(ctx, v):
         v.mul_(2)
@@ -173,58 +172,17 @@ def overwrite_view(torch):
         ctx.save_for_backward(v)
         return v
 
-    def backward(ctx, grad):
-        (v,) = ctx.saved_tensors
-        return grad * 2 * (v / v)
-
-    return make(torch, forward, backward)
-
-
-def test_a_view_marked_dirty_and_saved_dies_by_reference_count(torch):
-    """What is saved is the Function's output, kept without its history, so that no circle waits for the collector."""
-    import gc
-
-    class Flag:
-        pass
-
-    gc.disable()
-    try:
-        base = leaf(torch, 1.0, 2.0, 3.0) * 1
-        view = overwrite_view(torch).apply(base[:2])
-        flag = Flag()
-        alive = weakref.ref(flag)
-        node = view.grad_fn
-        node.metadata["flag"] = flag
-        names = type(node).__name__, type(base.grad_fn).__name__
-        del flag, node, view, base
-
-        assert names == ("AsStridedBackward0", "CopySlices")
-        assert alive() is None
-    finally:
-        gc.enable()
-
-
-def test_a_view_marked_dirty_and_saved_comes_back_as_the_functions_output(torch):
-    """In backward it has the Function's own node; later writes are noticed and name the Function."""
-    function, seen = overwrite_view(torch), []
-    backward = function.backward
-
-    def look(ctx, grad):
-        (v,) = ctx.saved_tensors
-        seen.append((type(v.grad_fn).__name__.endswith("Backward"), v._is_view(), v.tolist()))
-        return backward(ctx, grad)
-
-    function.backward = staticmethod(look)
+    function = make(torch, forward, lambda ctx, grad: grad * 2 * ctx.saved_tensors[0])
     x = leaf(torch, 1.0, 2.0, 3.0)
     base = x * 1
     function.apply(base[:2])
     base.sum().backward()
 
-    assert (x.grad.tolist(), seen) == ([2.0, 2.0, 1.0], [(True, False, [2.0, 4.0])])
+    assert x.grad.tolist() == [4.0, 8.0, 1.0]
     base = x * 1
     function.apply(base[:2])
     base.add_(1)
-    with pytest.raises(RuntimeError, match=r"which is output 0 of \w+, is at version 3; expected version 2"):
+    with pytest.raises(RuntimeError, match="is at version 3; expected version 2"):
         base.sum().backward()
 
 

@@ -1,6 +1,12 @@
 """What an operation does with its arguments before it computes: numbers become tensors, types are promoted.
 
 PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
+
+Note [A number among the operands]
+In `x * 2.5` the number becomes a tensor, because a node keeps tensors. It must not widen the result: a float32 x stays
+float32, though Python's 2.5 has the digits of a float64. So `number` gives it the type of x, if its kind (bool, int,
+float) is that of x or comes before it, and in `promote` it counts least. A tensor for 2.5 is made once and kept.
+What is neither a tensor nor a number is refused; but with `x + thing`, thing is first asked for its own `__radd__`.
 """
 
 import inspect

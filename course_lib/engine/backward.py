@@ -158,7 +158,8 @@ class GraphTask:
         if self.reached is None or node in self.reached:
             return False
         roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
-        return roots != [node]  # a single root is visited in any case, as in PyTorch: its tensor hooks run
+        # In `grad(y, x)` with a y that does not depend on x, y's node is visited all the same: its tensor hooks run.
+        return roots != [node]
 
     def apply(self, node, grad):
         """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
@@ -195,7 +196,7 @@ def evaluate(task):
     while node is not None:
         # 1. Deliver: what is complete is queued, unless it leads to nothing that was asked for.
         for edge, grad in zip(node.edges, grads, strict=True):
-            following = edge or None  # None: the input was a constant
+            following = edge or None  # None: the input was a constant, or its edge is a dead end
             if edge in task.dependencies:  # it has several consumers, or is one of several outputs
                 following, grad = task.collect(edge, grad)
             if following is not None and not task.skips(following):
@@ -281,7 +282,7 @@ def evaluate_fast(task):
 def run_leaves(task, node, newest=None):
     """Run the leaves whose gradients `node` completed: all of them, before any other node."""
     leaves = task.leaves
-    if len(leaves) > 2:  # among leaves that came together, PyTorch's heap decides
+    if len(leaves) > 2:  # PyTorch's heap gives out two equals as they came, but not three
         leaves[:] = heap.leaves_in_turn(node, leaves, task.ready, newest)
     while leaves:
         leaf, grad = leaves.pop(0)
@@ -313,8 +314,9 @@ def run_and_release(task, node, grad):
 def run_with_care(task, node, grad):
     """Run a node, with whatever may be special about it.
 
-    In PyTorch's order: what autograd.grad wants is caught here if the node also runs, and after the tensor hooks if
-    it does not; hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks.
+    In PyTorch's order: hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks. The gradient
+    that autograd.grad asked for is caught after the tensor hooks; but first of all if the node must run as well, since
+    another input lies behind it.
     """
     several = node.several_outputs
     if task.anomaly:

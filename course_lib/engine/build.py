@@ -17,7 +17,6 @@ from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import (
     ROWS,
     instrument,
-    pack_before_writing,
     state,
     write_in_place,
     write_node,
@@ -185,5 +184,5 @@ OPERATION_NAMES = {  # what generated operations see
     **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
     "rows": rows, "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
     "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of, "mark_inference": mark_inference,
-    "instrument": instrument, "pack_before_writing": pack_before_writing,
+    "instrument": instrument,
 }  # fmt: skip

@@ -400,7 +400,8 @@ def write_in_place(row):
     text.append(f"        tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
     text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]
-    text += ["        if recording == 2:", "            pack_before_writing(node)"]
+    text += ["        if recording == 2 and state.saved_tensor_hooks:",
+             "            pack_slots(node)  # hooks see what is kept before it is overwritten"]
     text += ["    " + line for line in write_overwriting(row)]
     text += ["    if tracked:", "        rebase_history(self, node)"]
     text += ["        " + line for line in write_results_kept(row, overwriting=True)]
@@ -445,12 +446,6 @@ def instrument(node, result):
         state.anomaly.note_node(node, result)
     for recorder in INSTRUMENTS:
         recorder(node, result)
-
-
-def pack_before_writing(node):
-    """Saved-tensor hooks see what an in-place operation keeps before it overwrites anything."""
-    if state.saved_tensor_hooks:
-        pack_slots(node)
 
 
 INSTRUMENTS = []  # functions of (node, result), called for every node while recording is INSTRUMENTED

@@ -160,7 +160,9 @@ def check_in_place(tensor, recording):
         refuse_stale_view(tensor, meta.view, by_this_view=True)
         if requires_grad(tensor) and grad_fn(meta.view.base) is None:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    if tensor.node is None and requires_grad(tensor):  # not grad_fn(): PyTorch asks before it makes a view's node anew
+    # Not grad_fn(tensor), as PyTorch asks before it makes a view's node anew: with a constant base, two views v and u
+    # and v.mul_(w), u requires grad by now and has no node yet, and u.add_(1) is refused as if u were a leaf.
+    if tensor.node is None and requires_grad(tensor):
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
 

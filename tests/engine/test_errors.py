@@ -609,13 +609,6 @@ def square(torch):
 
 
 @program
-def calling_the_node_of_a_function(torch):
-    Twice = function(torch, lambda ctx, x: x * 2, name="Twice")
-
-    Twice.apply(leaf(torch)).grad_fn(torch.ones(3))
-
-
-@program
 def gradient_edge_of_several_elements(torch):
     edge = torch.autograd.graph.GradientEdge((leaf(torch) * 2).grad_fn, 0)
     torch.autograd.backward(edge)

@@ -15,59 +15,7 @@ def make(torch, forward, backward, name="Fn"):
     return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
 
 
-# --- forward -----------------------------------------------------------------------------------------------
-
-
-def test_the_ctx_is_the_node(torch):
-    """What forward calls ctx is the result's grad_fn, with the class's name and whatever was put on it."""
-    kept = []
-
-    def forward(ctx, x):
-        kept.append(ctx)
-        ctx.note = "hello"
-        return x * 2
-
-    y = make(torch, forward, lambda ctx, g: g * 2, "MyDouble").apply(leaf(torch))
-
-    assert y.grad_fn is kept[0]
-    assert y.grad_fn.name() == "MyDoubleBackward"
-    assert y.grad_fn.note == "hello"
-
-
-def test_the_last_save_counts_and_none_passes_through(torch):
-    """save_for_backward replaces what an earlier call named."""
-    seen = []
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x, x)
-        ctx.save_for_backward(None, x)
-        return x * 1
-
-    def backward(ctx, g):
-        seen.append([None if t is None else t.tolist() for t in ctx.saved_tensors])
-        return g
-
-    make(torch, forward, backward).apply(leaf(torch)).sum().backward()
-    assert seen == [[None, [1.0, 2.0, 3.0]]]
-
-
 # --- saving ------------------------------------------------------------------------------------------------
-
-
-def test_plain_attributes_are_neither_checked_nor_released(torch):
-    """A tensor put on ctx by hand survives backward, and a write to it goes unnoticed."""
-
-    def forward(ctx, x):
-        ctx.mine = x
-        return x * x
-
-    h = leaf(torch, 2.0) * 1
-    y = make(torch, forward, lambda ctx, g: 2 * ctx.mine * g).apply(h)
-    h.detach().mul_(10)
-    (g,) = torch.autograd.grad(y.sum(), h, retain_graph=True)
-
-    assert g.tolist() == [40.0]
-    assert y.grad_fn.mine is h
 
 
 def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
@@ -85,30 +33,7 @@ def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
 
 
-# --- several outputs ---------------------------------------------------------------------------------------
-
-
 # --- second derivatives ------------------------------------------------------------------------------------
-
-
-def test_second_derivatives_miss_saved_intermediates(torch):
-    """An intermediate saved in forward is a constant to the second pass: the answer lacks a term, silently."""
-
-    def forward(ctx, x):
-        square = x * x
-        ctx.save_for_backward(x, square)
-        return square * x
-
-    def backward(ctx, g):
-        x, square = ctx.saved_tensors
-        return g * (square + 2 * x * x)
-
-    x = leaf(torch, 2.0)
-    (g,) = torch.autograd.grad(make(torch, forward, backward).apply(x), x, create_graph=True)
-    (second,) = torch.autograd.grad(g, x)
-
-    assert g.item() == 12.0
-    assert second.item() == 8.0  # and not 12: the derivative of `square` is missing
 
 
 def test_boxed_grads_call(torch):

@@ -296,7 +296,7 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
         return finish_dirty(ctx, tensor, is_input, output_nr)
     if is_input:  # an input returned as it is
         tensor = make_view(tensor, memory_of(tensor))
-    # ... and what is left is a fresh tensor: also one that forward made on the memory of an input.
+    # A fresh tensor, then. It may still be a view, if forward made it on the memory of an input.
     view = None if tensor.meta is None else tensor.meta.view
     if view is not None:
         view.version = tensor.version.value

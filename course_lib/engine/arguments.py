@@ -212,5 +212,5 @@ def bind_arguments(forward, args, kwargs, separate_setup):
     if separate_setup:
         bound.apply_defaults()
     if kwargs.keys() & bound.kwargs.keys():
-        raise TypeError("forward() takes by keyword what it takes by position, with nothing left out before it")
+        raise TypeError("forward() missing a required argument, which stands before one given by keyword")
     return bound.args[len(context) :]

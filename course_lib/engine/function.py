@@ -122,6 +122,9 @@ class FunctionCtx(Node):
         if self.kept_tensors:
             self.kept_tensors = [kept if kept is READ_ONCE else kept and FREED for kept in self.kept_tensors]
 
+    def __call__(self, *grads):
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
+
     def __repr__(self):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 

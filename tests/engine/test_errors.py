@@ -422,6 +422,7 @@ programs(
     function_saves_a_list=lambda torch: run(torch, saves([1.0]), same),
     function_with_an_unknown_keyword=lambda torch: function(torch, lambda ctx, x: x * 2).apply(leaf(torch), nope=1),
     function_called=lambda torch: quietly(lambda: function(torch, twice)()(leaf(torch))),  # making it is a warning
+    calling_the_node_of_a_function=lambda torch: run(torch, twice, lambda ctx, g: g, name="Twice").grad_fn(1),
     function_with_backward_and_vjp=lambda torch: run(torch, twice, lambda ctx, g: g, vjp=lambda ctx, g: g),
     function_with_setup_context_missing=lambda torch: run(
         torch, lambda x: x * 2, None, setup_context=lambda *given: torch.autograd.Function.setup_context(*given)

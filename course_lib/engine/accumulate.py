@@ -3,7 +3,6 @@
 PyTorch: torch/csrc/autograd/functions/accumulate_grad.h (accumulateGrad: "stealable").
 """
 
-
 import numpy as np
 
 from course_lib.arrays.kernels import broadcast_like

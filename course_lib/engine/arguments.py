@@ -1,6 +1,12 @@
 """What an operation does with its arguments before it computes: numbers become tensors, types are promoted.
 
 PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
+
+Note [A number among the operands]
+In `x * 2.5` the number becomes a tensor, because a node keeps tensors. It must not widen the result: a float32 x stays
+float32, though Python's 2.5 has the digits of a float64. So `number` gives it the type of x, if its kind (bool, int,
+float) is that of x or comes before it, and in `promote` it counts least. A tensor for 2.5 is made once and kept.
+What is neither a tensor nor a number is refused; but with `x + thing`, thing is first asked for its own `__radd__`.
 """
 
 import inspect
@@ -196,21 +202,15 @@ def bind_arguments(forward, args, kwargs, separate_setup):
     With setup_context every default is filled in. Without, what the caller leaves out at the end stays out: backward
     then owes no gradient for it.
     """
+    if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
+        return args
+    context = () if separate_setup else (None,)  # forward's first parameter is then ctx
+    try:
+        bound = inspect.signature(forward).bind(*context, *args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"forward() {error}") from None
     if separate_setup:
-        if not kwargs and len(args) == getattr(getattr(forward, "__code__", None), "co_argcount", None):
-            return args
-        bound = inspect.signature(forward).bind(*args, **kwargs)
         bound.apply_defaults()
-        return bound.args
-    names, left, args = forward.__code__.co_varnames[1 : forward.__code__.co_argcount], dict(kwargs), list(args)
-    for name in kwargs:
-        if name not in names:
-            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
-        if name in names[: len(args)]:
-            raise TypeError(f"forward() got multiple values for argument '{name}'")
-    while left:
-        name = names[len(args)]
-        if name not in left:
-            raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
-        args.append(left.pop(name))
-    return tuple(args)
+    if kwargs.keys() & bound.kwargs.keys():
+        raise TypeError("forward() missing a required argument, which stands before one given by keyword")
+    return bound.args[len(context) :]

@@ -52,7 +52,6 @@ from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.engine.saved import read_slot
 from course_lib.engine.tensor import Tensor, new_tensor
-from course_lib.engine.threads import MAX_DEPTH, on_another_stack
 from course_lib.engine.views import gradient_edge, requires_grad
 
 state = grad_mode.state
@@ -70,11 +69,10 @@ class GraphTask:
     captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
     needed    the nodes that must run to reach the inputs asked for; None when all must
     reached   those, and the nodes at which a gradient is only caught
-    depth     how many passes it runs inside of, on the same stack
     """
 
     __slots__ = ("root", "create_graph", "retain_graph", "captures", "captured", "dependencies", "buffers", "ready",
-                 "leaves", "needed", "reached", "anomaly", "is_plain", "depth", "__weakref__")  # fmt: skip
+                 "leaves", "needed", "reached", "anomaly", "is_plain", "__weakref__")  # fmt: skip
 
     def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
         self.root = GraphRoot()
@@ -86,7 +84,7 @@ class GraphTask:
         self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
         self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
         self.needed = self.reached = None
-        self.anomaly, self.depth = state.anomaly, 0 if state.task is None else state.task.depth + 1
+        self.anomaly = state.anomaly
         nodes = self.count_dependencies()
         if captures is not None or accumulate_into:
             self.find_needed(nodes, accumulate_into)
@@ -160,7 +158,8 @@ class GraphTask:
         if self.reached is None or node in self.reached:
             return False
         roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
-        return roots != [node]  # a single root is visited in any case, as in PyTorch: its tensor hooks run
+        # In `grad(y, x)` with a y that does not depend on x, y's node is visited all the same: its tensor hooks run.
+        return roots != [node]
 
     def apply(self, node, grad):
         """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
@@ -197,7 +196,7 @@ def evaluate(task):
     while node is not None:
         # 1. Deliver: what is complete is queued, unless it leads to nothing that was asked for.
         for edge, grad in zip(node.edges, grads, strict=True):
-            following = edge or None  # None: the input was a constant
+            following = edge or None  # None: the input was a constant, or its edge is a dead end
             if edge in task.dependencies:  # it has several consumers, or is one of several outputs
                 following, grad = task.collect(edge, grad)
             if following is not None and not task.skips(following):
@@ -283,7 +282,7 @@ def evaluate_fast(task):
 def run_leaves(task, node, newest=None):
     """Run the leaves whose gradients `node` completed: all of them, before any other node."""
     leaves = task.leaves
-    if len(leaves) > 2:  # among leaves that came together, PyTorch's heap decides
+    if len(leaves) > 2:  # PyTorch's heap gives out two equals as they came, but not three
         leaves[:] = heap.leaves_in_turn(node, leaves, task.ready, newest)
     while leaves:
         leaf, grad = leaves.pop(0)
@@ -315,8 +314,9 @@ def run_and_release(task, node, grad):
 def run_with_care(task, node, grad):
     """Run a node, with whatever may be special about it.
 
-    In PyTorch's order: what autograd.grad wants is caught here if the node also runs, and after the tensor hooks if
-    it does not; hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks.
+    In PyTorch's order: hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks. The gradient
+    that autograd.grad asked for is caught after the tensor hooks; but first of all if the node must run as well, since
+    another input lies behind it.
     """
     several = node.several_outputs
     if task.anomaly:
@@ -389,7 +389,7 @@ def run(task):
     before, outer = grad_mode.set_grad_mode(task.create_graph), state.task
     state.task, evaluating = task, state.evaluating
     try:
-        evaluate(task) if task.depth <= MAX_DEPTH else on_another_stack(evaluate, task)
+        evaluate(task)
     except Exception as error:
         if state.anomaly and state.evaluating is not evaluating:
             state.anomaly.report(state.evaluating)
@@ -425,17 +425,15 @@ def begin(outputs, grad_outputs, create_graph):
             return [outputs[0].node], [seed(outputs[0], None, create_graph, 0)]
         grad_outputs = [None] * len(outputs)
     grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)[: len(outputs)]
-    rooted = [has_history(output) for output in outputs]
-    seeds = [
-        seed(output, grad, create_graph, position) if known or grad is not None else None
-        for position, (output, grad, known) in enumerate(zip(outputs, grad_outputs, rooted, strict=False))
-    ]
     if len(grad_outputs) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
-    edges = []
-    for position, (output, known) in enumerate(zip(outputs, rooted, strict=True)):
-        edges.append(edge_of_root(output) if known else None)
-        if not edges[-1]:  # no history, or a dead end
+    edges = [edge_of_root(output) for output in outputs]
+    seeds = [
+        None if edge is None and grad is None else seed(output, grad, create_graph, position)
+        for position, (output, grad, edge) in enumerate(zip(outputs, grad_outputs, edges, strict=True))
+    ]
+    for position, edge in enumerate(edges):
+        if not edge:  # no history, or a dead end
             raise errors.no_history(position)
     return edges, seeds
 
@@ -468,18 +466,13 @@ def seed_of_edge(edge, grad, create_graph, position):
     return grad if create_graph else grad.array
 
 
-def has_history(root):
-    """True for a gradient edge and for a tensor that requires grad. AssertionError for what is neither."""
-    if not (isinstance(root, Tensor) or is_edge(root)):
-        raise AssertionError("Expected output to be a torch.Tensor")
-    return is_edge(root) or requires_grad(root)
-
-
 def edge_of_root(root):
-    """The edge that a pass starts from, at a tensor or at a gradient edge."""
-    if not is_edge(root):
-        return gradient_edge(root)
-    return (root.node, root.output_nr) if root.node.several_outputs else root.node
+    """The edge that a pass starts from, at a tensor or at a gradient edge; None for a tensor without history."""
+    if is_edge(root):
+        return (root.node, root.output_nr) if root.node.several_outputs else root.node
+    if not isinstance(root, Tensor):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return gradient_edge(root)
 
 
 def _backward_of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -498,11 +491,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     `grad_tensors`.
     """
     if grad_variables is not None:
-        grad_tensors = renamed_gradients(grad_tensors, grad_variables)
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(messages.GRADIENTS_TWICE)
+        grad_tensors = grad_variables
     targets = set()
     if inputs is not None and not (inputs := as_list(inputs)):
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots, seeds = begin(as_list(list(tensors) if isinstance(tensors, dict) else tensors), grad_tensors, create_graph)
+    roots, seeds = begin(as_list(tensors), grad_tensors, create_graph)
     for tensor in inputs or ():
         if isinstance(tensor, Tensor) and (not requires_grad(tensor) or tensor.grad_fn is not None):
             tensor.retain_grad()
@@ -513,14 +509,6 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     finally:
         if create_graph:
             warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
-
-
-def renamed_gradients(grad_tensors, grad_variables):
-    """What came under the old name of `grad_tensors`, with a warning. RuntimeError when both names were used."""
-    warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
-    if grad_tensors is not None:
-        raise RuntimeError(messages.GRADIENTS_TWICE)
-    return grad_variables
 
 
 def grad(
@@ -541,20 +529,18 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    outputs = as_list(list(outputs) if isinstance(outputs, dict) else outputs)
-    keys = list(inputs) if isinstance(inputs, dict) else None
-    inputs = list(inputs.values()) if keys is not None else as_list(inputs)
-    if not inputs:
+    wanted = as_list(inputs)
+    if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    roots, seeds = begin(outputs, grad_outputs, create_graph)
+    roots, seeds = begin(as_list(outputs), grad_outputs, create_graph)
     captures = {}
-    for position, tensor in enumerate(inputs):
+    for position, tensor in enumerate(wanted):
         node, output_nr = edge_of_input(tensor)
         captures.setdefault(node, []).append((output_nr, position))
     task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
     run(task)
-    results = finish_gradients(task, inputs, allow_unused, materialize_grads)
-    return dict(zip(keys, results, strict=True)) if keys is not None else tuple(results)
+    results = finish_gradients(task, wanted, allow_unused, materialize_grads)
+    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
 
 
 def edge_of_input(tensor):
@@ -574,17 +560,14 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
     results = []
     for position, tensor in enumerate(inputs):
         caught = task.captured.get(position)
-        if caught is None:
-            if not allow_unused:
-                raise messages.unused_input(position)
-            if materialize_grads:
-                if is_edge(tensor):
-                    raise RuntimeError(messages.MATERIALIZED_EDGE)
-                caught = new_tensor(np.zeros_like(tensor.array))
-                caught.requires_grad = task.create_graph
-            results.append(caught)
-            continue
-        if not isinstance(caught, Tensor):
+        if caught is None and not allow_unused:
+            raise messages.unused_input(position)
+        if caught is None and materialize_grads:
+            if is_edge(tensor):
+                raise RuntimeError(messages.MATERIALIZED_EDGE)
+            caught = new_tensor(np.zeros_like(tensor.array))
+            caught.requires_grad = task.create_graph
+        elif caught is not None and not isinstance(caught, Tensor):
             caught = new_tensor(caught if getattr(caught, "base", None) is None else copy_of_gradient(caught))
         results.append(caught)
     return results

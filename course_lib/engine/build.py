@@ -17,8 +17,6 @@ from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import (
     ROWS,
     instrument,
-    names_in,
-    pack_before_writing,
     state,
     write_in_place,
     write_node,
@@ -27,22 +25,35 @@ from course_lib.engine.ops import (
 from course_lib.engine.saved import FREED, add_slot_properties
 from course_lib.engine.tensor import meta_of
 
-_built = {}
+
+class Rows:
+    """Every operation of the table as an attribute: `rows.mul(a, b)`, `rows.mul_(a, b)`."""
+
+    def __getattr__(self, name):
+        return build(name)
+
+
+rows = Rows()
 
 
 def build(name):
     """The operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
-    if name in _built:
-        return _built[name]
-    source = name if name in ROWS else name.removesuffix("_")
-    row = ROWS[source]
-    namespace = node_namespace(row)
-    compile_source(row.name, write_functions(row), namespace)
-    for made in (row.name, row.name + "_"):
-        if made in namespace:
-            _built[made] = namespace[made]
-            namespace[made].__module__ = "course_lib"
-    return _built[name]
+    if name not in vars(rows):
+        row = row_of(name)
+        namespace = dict(OPERATION_NAMES)
+        if row.formulas:
+            namespace[row.node] = node_class(row)
+        compile_source(row.name, write_functions(row), namespace)
+        for made in (row.name, row.name + "_"):
+            if made in namespace:
+                namespace[made].__module__ = "course_lib"
+                setattr(rows, made, namespace[made])
+    return vars(rows)[name]
+
+
+def row_of(name):
+    """The row of an operation, or of the one that overwrites its input: "mul" or "mul_"."""
+    return ROWS[name if name in ROWS else name.removesuffix("_")]
 
 
 def write_functions(row):
@@ -51,52 +62,32 @@ def write_functions(row):
     return parts + [write_in_place(row)] if row.in_place else parts
 
 
-class Rows:
-    """Every operation of the table as an attribute: `rows.mul(a, b)`, `rows.mul_(a, b)`."""
+def node_class(row):
+    """The node class of a row, compiled from its source.
 
-    def __getattr__(self, name):
-        function = build(name)
-        setattr(self, name, function)
-        return function
-
-
-rows = Rows()
-_node_namespaces = {}
-
-
-def node_namespace(row):
-    """The names generated operations see, with the row's node class in it. Rows may share a node class's name."""
-    if row.name not in _node_namespaces:
-        base = dict(OPERATION_NAMES)
-        if row.formulas:
-            namespace = dict(NODE_NAMES)
-            functions = set().union(*(names_in(f) for f in row.formulas.values())) - row.can_be_saved()
-            functions -= {"grad", "grads"}
-            namespace.update((name, on_arrays_function(name)) for name in functions)
-            compile_source(row.node, [write_node(row)], namespace)
-            cls = base[row.node] = add_slot_properties(namespace[row.node])
-            cls.__module__ = "builtins"  # as of PyTorch's, which are written in C++: <class 'MulBackward0'>
-            cls.apply_to_tensors = compiled_for_tensors_later(cls, row)
-        _node_namespaces[row.name] = base
-    return _node_namespaces[row.name]
-
-
-def compiled_for_tensors_later(cls, row):
-    """Stands in for a node's apply_to_tensors until it is first called: most graphs are never differentiated twice.
-
-    Then the node's source is compiled a second time, and the functions it names are those that take tensors.
+    A formula is text that both passes run, and only the names in it mean different functions. A plain pass finds those
+    that take arrays. `apply_to_tensors` is for passes that are recorded, and finds those that take tensors, once it is
+    first called: most graphs are never differentiated twice.
     """
+    namespace = {"Node": Node, "FREED": FREED}
+    compile_source(row.node, [write_node(row)], namespace)
+    cls = add_slot_properties(namespace[row.node])
+    cls.__module__ = "builtins"  # as of PyTorch's, which are written in C++: <class 'MulBackward0'>
+    namespace.update(names_called(cls.apply, on_arrays_function))
+    written = cls.apply_to_tensors
 
     def first_call(node, *grads):
-        formulas = (row.formulas | row.recorded).values()
-        functions = set().union(*map(names_in, formulas)) - row.can_be_saved() - {"grad", "grads", "node"}
-        functions -= {f"{name}_edge" for name in row.formulas}
-        namespace = {**NODE_NAMES, **{name: on_tensors_function(name) for name in functions}}
-        compile_source(row.node, [write_node(row)], namespace)
-        cls.apply_to_tensors = namespace[row.node].apply_to_tensors
+        cls.apply_to_tensors = twin_of(written)
         return cls.apply_to_tensors(node, *grads)
 
-    return first_call
+    cls.apply_to_tensors = first_call
+    return cls
+
+
+def names_called(function, find):
+    """What `find` gives for each name in a function that stands for another function: of arrays, or of the table."""
+    names = function.__code__.co_names
+    return {name: find(name) for name in names if name in ON_TENSORS or name in ROWS or kernel(name)}
 
 
 KERNELS = [kernels, fit]  # where formulas find the functions they call; nn/derivatives.py adds its own
@@ -104,8 +95,10 @@ KERNELS = [kernels, fit]  # where formulas find the functions they call; nn/deri
 
 def kernel(name):
     """The function of arrays that formulas call by this name; None when there is none."""
-    found = (vars(module).get(name) for module in KERNELS)
-    return next((function for function in found if callable(function)), None)
+    for module in KERNELS:
+        if callable(vars(module).get(name)):
+            return vars(module)[name]
+    return None
 
 
 def on_arrays_function(name):
@@ -143,10 +136,7 @@ def on_tensors_function(name):
 
 def twin_of(function):
     """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
-    names = {"__builtins__": function.__globals__["__builtins__"]}
-    for name in function.__code__.co_names:
-        if name in ON_TENSORS or name in ROWS or kernel(name):
-            names[name] = on_tensors_function(name)
+    names = {"__builtins__": function.__globals__["__builtins__"], **names_called(function, on_tensors_function)}
     return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
@@ -156,7 +146,6 @@ def compile_source(name, parts, namespace):
     file = f"<course_lib operation {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
-    return text
 
 
 def as_text(parts):
@@ -166,7 +155,7 @@ def as_text(parts):
 
 def source_of(name):
     """The generated source of an operation and its node, as text."""
-    row = ROWS[name.removesuffix("_") if name not in ROWS else name]
+    row = row_of(name)
     return as_text([write_node(row)] * bool(row.formulas) + write_functions(row))
 
 
@@ -178,7 +167,7 @@ def copy_of(tensor):
     return build("clone")(tensor)
 
 
-def form(input, result, promoted=False):
+def form(input, result, promoted):
     """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
     shape, dtype = input.array.shape, input.array.dtype
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
@@ -195,6 +184,5 @@ OPERATION_NAMES = {  # what generated operations see
     **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
     "rows": rows, "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
     "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of, "mark_inference": mark_inference,
-    "instrument": instrument, "pack_before_writing": pack_before_writing,
+    "instrument": instrument,
 }  # fmt: skip
-NODE_NAMES = {"Node": Node, "FREED": FREED, "np": np}

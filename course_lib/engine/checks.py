@@ -1,6 +1,6 @@
-"""What users hand over, checked: gradients, what hooks return, the marks of a custom Function.
+"""What users hand over, checked: what hooks return, the marks of a custom Function, unpacked tensors.
 
-PyTorch: torch/csrc/autograd/python_hook.cpp, python_variable.cpp (THPVariable_set_grad), python_function.cpp.
+PyTorch: torch/csrc/autograd/python_hook.cpp, python_function.cpp (mark_dirty), saved_variable.cpp (unpack).
 """
 
 import warnings
@@ -20,6 +20,13 @@ def as_tensor(grad):
     return grad if grad is None or isinstance(grad, Tensor) else new_tensor(grad)
 
 
+def like(tensor, original):
+    """The gradient back in the form the engine had it: an array if it was one."""
+    if tensor is None or isinstance(original, Tensor):
+        return tensor
+    return tensor.array
+
+
 def check_result(hook, result, value):
     """A hook may return a gradient of the same shape, nothing else; and none where none arrived."""
     if value is None:
@@ -27,10 +34,10 @@ def check_result(hook, result, value):
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type_name(result)}'")
     name = getattr(hook, "__name__", "<unknown>")
-    if value is not None and result.array.dtype != value.array.dtype:
+    if result.array.dtype != value.array.dtype:
         types = f"was {value.type()} got {result.type()}"
         raise RuntimeError(f"hook '{name}' has changed the type of value ({types})")
-    if value is not None and result.array.shape != value.array.shape:
+    if result.array.shape != value.array.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
@@ -78,7 +85,6 @@ def check_dirty_input(tensor):
     The write to a view would give its base a history, and the base of no input is none of the Function's business.
     """
     if tensor._is_view():
-        counter_of(tensor).value += 1
         raise RuntimeError(messages.DIRTY_NO_INPUT)
     warnings.warn(messages.DIRTY_NO_INPUT, UserWarning, stacklevel=7)
 

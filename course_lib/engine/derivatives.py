@@ -129,7 +129,7 @@ row("unbind(self, dim)", "kernels.unbind(self, dim)", view="multiple outputs",
 row("clone(self)", "kernels.copy(self)", elementwise=False,
     self="grad")
 row("gather(self, dim: dim, index: Tensor)", "kernels.pick(self, dim, index)", elementwise=False,
-    keeps=("self",),
+    keeps=("self",),  # as PyTorch's node does, though no formula asks for it
     self="scatter_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 
 # --- only in place -----------------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ from course_lib.engine.checks import as_tensor
 from course_lib.engine.fit import check_fits, fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
-from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable, SavedWritten
-from course_lib.engine.tensor import Tensor, memory_of, meta_of, no_edge
+from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable
+from course_lib.engine.tensor import Tensor, memory_of, no_edge
 from course_lib.engine.views import (
     check_in_place,
     count_write,
@@ -283,29 +283,28 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
 
 
 def finish_output(ctx, inputs, tensor, output_nr, recording):
-    """One output: fresh, an input changed in place, an input returned as it is, or a view of an input.
+    """Give one output its history, by its kind: step 3 of the note.
 
     The order of the questions matters: what is not differentiable is so whatever else it is, and an input that was
-    changed in place is no longer "the input as it is".
+    changed in place is no longer "an input returned as it is".
     """
     is_input = any(tensor is i for i in inputs)
     is_dirty = any(tensor is d for d in ctx.dirty_tensors)
     constant = any(tensor is n for n in ctx.non_differentiable) or tensor.array.dtype.kind != "f"
-    if constant or not recording:
+    if constant or not recording:  # not differentiable, or recording off
         if is_dirty:
             count_write(tensor)
         return without_history(tensor, is_input, is_dirty)
-    if is_dirty:
+    if is_dirty:  # an input that mark_dirty named
         return finish_dirty(ctx, tensor, is_input, output_nr)
-    if is_input:
+    if is_input:  # an input returned as it is
         tensor = make_view(tensor, memory_of(tensor))
+    # A fresh tensor, then. It may still be a view, if forward made it on the memory of an input.
     view = None if tensor.meta is None else tensor.meta.view
     if view is not None:
         view.version = tensor.version.value
     if tensor.meta is not None and not is_input:
         tensor.meta.requires_grad, tensor.meta.leaf_edge = False, no_edge
-    if ctx.several_outputs:
-        meta_of(tensor)
     set_history(tensor, ctx, output_nr)
     return tensor
 
@@ -337,27 +336,23 @@ def finish_dirty(ctx, tensor, is_input, output_nr):
     mark_dirty counts as the write: whatever forward did, the counter moves by one more here.
     """
     meta = tensor.meta
-    if tensor.node is None and requires_grad(tensor):
-        count_write(tensor)
-        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-    is_input or checks.check_dirty_input(tensor)
-    if meta is not None and meta.view is not None:
-        if ctx.output_count > 1:
-            count_write(tensor)
+    is_view = meta is not None and meta.view is not None
+    try:
+        if tensor.node is None and requires_grad(tensor):
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if not is_input:
+            checks.check_dirty_input(tensor)
+        if is_view and ctx.output_count > 1:
             raise RuntimeError(messages.DIRTY_VIEW_AND_MORE)
-        meta.grad = meta.hooks = None
-        try:
-            check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
-        finally:
-            count_write(tensor)
-        rebase_history(tensor, ctx)
-        return tensor
+        check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+    finally:
+        count_write(tensor)
     if meta is not None:
         meta.grad = meta.hooks = None
-    count_write(tensor)
-    if ctx.several_outputs:
-        meta_of(tensor)
-    set_history(tensor, ctx, output_nr)
+    if is_view:
+        rebase_history(tensor, ctx)
+    else:
+        set_history(tensor, ctx, output_nr)
     return tensor
 
 
@@ -379,6 +374,5 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
         if returned and separate_setup and not is_dirty:
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = tensor.node is ctx and not tensor.is_inference()
-        written = is_dirty and tensor._is_view() and not any(tensor is n for n in ctx.non_differentiable)
-        kept.append((SavedOutput if own else SavedWritten if written else SavedVariable).of(tensor))
+        kept.append((SavedOutput if own else SavedVariable).of(tensor))
     ctx.kept_tensors = kept or None

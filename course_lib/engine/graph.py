@@ -136,7 +136,9 @@ def init_node(node, edges):
 class DeadEnd(Node):
     """The edge of a tensor that requires grad only because its base does: its gradient goes nowhere.
 
-    Not being None, it makes a result require grad, as in PyTorch; being false, it counts as no edge everywhere else.
+    With `v` from `with no_grad(): v = x[:2]`, v.requires_grad is True, and so is that of v * 2, although no path leads
+    from either to x. An edge that is not None does the first, and one that is false the second: everywhere else it
+    counts as no edge.
     """
 
     __slots__ = ()
@@ -253,6 +255,11 @@ def may_be_taken_over(grad, like):
     PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
     does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
     last thing that looks at the whole of its memory, like the transposed gradient of a linear layer's weight.
+
+    Who else sees an array is asked of Python, which counts the references to it. UNSHARED is the count when only the
+    engine and the functions on the way here hold it, and _ONE_VIEW that of memory that one array looks at. Both are
+    measured, not written down, since versions of Python count differently. And the strides must be those of the leaf:
+    as in PyTorch `.grad` lies in memory as its leaf does, so that an optimizer steps through both in one order.
     """
     if type(grad) is not np.ndarray:
         return True  # a NumPy scalar cannot be changed
@@ -260,14 +267,14 @@ def may_be_taken_over(grad, like):
         return False
     base = grad.base
     if base is None:
-        return grad.ndim < 2 and like.ndim == grad.ndim or grad.strides == like.strides
+        return (grad.ndim < 2 and like.ndim == grad.ndim) or grad.strides == like.strides
     if type(base) is not np.ndarray or getrefcount(base) > _ONE_VIEW:
         return False
     return base.size == grad.size and grad.strides == like.strides
 
 
 def _references_of_one_view(grad):
-    """What getrefcount says in `may_be_taken_over` of the base that one view looks at: counted, as Pythons differ."""
+    """What getrefcount says in `may_be_taken_over` of the base that one view looks at."""
     base = grad.base
     return getrefcount(base)
 

@@ -17,15 +17,7 @@ tensor as it is in the end, so it moves along to the new node (`set_history` in 
 A hook may replace the gradient, not change it in place: others may hold the same array.
 """
 
-from course_lib.engine.checks import as_tensor, check_result, check_results
-from course_lib.engine.tensor import Tensor
-
-
-def like(tensor, original):
-    """The gradient back in the form the engine had it: an array if it was one."""
-    if tensor is None or isinstance(original, Tensor):
-        return tensor
-    return tensor.array
+from course_lib.engine.checks import as_tensor, check_result, check_results, like
 
 
 def call_tensor_hooks(hooks, grad):

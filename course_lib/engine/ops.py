@@ -25,7 +25,6 @@ the text that the row does not say. `print(source_of("exp"))` shows it whole, an
 first and then gives self the new history.
 """
 
-import keyword
 import re
 
 from course_lib.arrays import dtypes
@@ -56,9 +55,9 @@ class Row:
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
               numbers, and shapes written as `self_sym_sizes`
     node      the node's name, when it is not the operation's name + Backward0
-    keeps     names that are saved whichever formula is needed; "a with b" saves a when b's formula is needed
+    keeps     names that are saved whichever formula is needed, and also if no formula asks for them: PyTorch's node
+              does so, and shows them (`_saved_self` of gather). "a with b" saves a when b's formula is needed
     promotes  what brings the operands to one type, where that is not `promote`
-    recorded  parameter, or "all" -> another expression for passes that are themselves recorded, with PyTorch's nodes
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
                   left out, True for all but views and rows with several outputs
@@ -71,67 +70,59 @@ class Row:
 
     def __init__(
         self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
-        outputs=None, in_place=None, recorded=None, promotes="promote", of_tensor=None, **formulas
+        outputs=None, in_place=None, promotes="promote", of_tensor=None, **formulas
     ):
-        self.name, _, self.schema = schema.removesuffix(")").partition("(")
-        self.forward, self.formulas, self.outputs, self.keeps = forward, formulas, outputs, keeps
-        self.floating, self.view, self.recorded, self.promotes = floating, view, recorded or {}, promotes
-        self.of_tensor = of_tensor
-        self.elementwise = (not view and outputs is None) if elementwise is None else elementwise
-        self.in_place = bool(self.elementwise) if in_place is None else in_place
-        self.given = node, broadcasts
+        self.name, _, schema = schema.removesuffix(")").partition("(")
+        self.forward, self.formulas, self.outputs = forward, formulas, outputs
+        self.floating, self.view, self.promotes, self.of_tensor = floating, view, promotes, of_tensor
+        self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
+        if elementwise is None:
+            elementwise = not view and outputs is None
+        self.in_place = bool(elementwise) if in_place is None else in_place
+        self.read_schema(schema.split(", "), elementwise)
+        broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
+        self.broadcasts = [p for p in self.formulas if p in broadcasts]
+        self.read_formulas(keeps)
 
-    def __getattr__(self, name):
-        """What `work_out` finds, when it is first asked for: most rows are never used, and importing waits for none."""
-        if name not in "parameters names dims tensors only_tensors node operands broadcasts wants saved".split():
-            raise AttributeError(name)
-        self.work_out(*self.given)
-        return vars(self)[name]
+    def read_schema(self, marked, elementwise):
+        """Find what the schema says of the parameters.
 
-    def work_out(self, node, broadcasts):
-        """Read the schema and the formulas.
+        parameters  as the function's own head has them, and `names`, without defaults
+        dims        those that name a dimension
+        tensors     those that are tensors, and `operands`, those of them that may be numbers and are promoted
+        """
+        self.parameters = [re.sub(r": (Tensor|dim|new dim)\b", "", p) for p in marked]
+        self.names = [p.partition("=")[0] for p in self.parameters]
+        self.dims = dict(p.split(": ") for p in marked if p.endswith((": dim", ": new dim")))
+        self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
+        self.operands = self.tensors if elementwise is True else list(elementwise or ())
+        self.only_tensors = bool(self.operands) and f"{self.operands[0]}: Tensor" in marked
 
-        tensors    the parameters that are tensors, and `operands`, those that may be numbers and are promoted
+    def read_formulas(self, keeps):
+        """Find what the formulas need of the node.
+
         wants      for each input, the names that its formula takes from the node
         saved      {name: the inputs whose formula needs it}, in the order in which backward unpacks: results last
 
-        So for mul, whose schema is mul(self, other): both are tensors and operands, wants is {"self": ["other"],
-        "other": ["self"]}, and saved is {"other": ["self"], "self": ["other"]}: each factor is kept for the other.
+        So for mul(self, other), whose formulas are self="grad * other" and other="grad * self", `wants` is {"self":
+        ["other"], "other": ["self"]}, and `saved` {"other": ["self"], "self": ["other"]}: each factor for the other.
         """
-        marked = self.schema.split(", ")
-        self.parameters = [re.sub(r": (Tensor|dim|new dim)\b", "", p) for p in marked]
-        self.dims = dict(p.split(": ") for p in marked if p.endswith((": dim", ": new dim")))
-        self.names = [p.partition("=")[0] for p in self.parameters]
-        self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
-        self.node = node or "".join(word.title() for word in self.name.split("_")) + "Backward0"
-        self.operands = self.tensors if self.elementwise is True else list(self.elementwise or ())
-        self.only_tensors = f"{self.operands[0]}: Tensor" in marked if self.operands else False
-        broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
-        self.broadcasts = [p for p in self.formulas if p in broadcasts]
-        self.wants = {p: sorted(names_in(f) & self.can_be_saved()) for p, f in self.formulas.items()}
+        results = self.outputs or ("result",)
+        geometry = {f"{p}_sym_{what}" for p in self.tensors for what in ("sizes", "strides")}
+        known, names = {*self.names, *geometry, *results}, re.compile(r"(?<![\w.'])[a-zA-Z_]\w*")  # not those in quotes
+        self.wants = {p: sorted(known.intersection(names.findall(f))) for p, f in self.formulas.items()}
         saved = {}
         for p, wanted in self.wants.items():
             for name in wanted:
                 saved.setdefault(name, []).append(p)
-        for name in self.keeps:
+        for name in keeps:
             name, _, user = name.partition(" with ")
             saved[name] = [user] if user else list(self.formulas)
-        results = self.outputs or ("result",)
         self.saved = dict(sorted(saved.items(), key=lambda item: (item[0] in results, item[0])))
-
-    def can_be_saved(self):
-        """Every name that a formula may take from the node."""
-        geometry = {f"{p}_sym_{what}" for p in self.tensors for what in ("sizes", "strides")}
-        return {*self.names, *geometry, *(self.outputs or ("result",))}
 
     def is_saved_tensor(self, name):
         """True for saved names that stand for tensors rather than numbers or shapes."""
         return name in self.tensors or name in (self.outputs or ("result",))
-
-
-def names_in(expression):
-    """The variable names that an expression mentions; words in quotes are none."""
-    return set(re.findall(r"(?<![\w.'])[a-zA-Z_]\w*", expression)) - set(keyword.kwlist)
 
 
 def row(schema, forward, /, **options):
@@ -199,11 +190,9 @@ def write_apply(row, method, arrays):
         if several:
             text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
         text += ["    " * (2 + several) + line for line in write_unpack(row, name, arrays)]
-    if not arrays and "all" in row.recorded:
-        text += [f"        {name} = node.kept_{name}" for name in row.saved if not row.is_saved_tensor(name)]
-        return [*text, f"        return {row.recorded['all']}"]
     for p, formula in sorted(row.formulas.items()):  # in PyTorch's order, which third derivatives show
-        formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula) if arrays else row.recorded.get(p, formula)  # spares a call
+        if arrays:
+            formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula)  # spares a call
         indent = "        "
         if several:
             text.append(f"        if {p}_edge:")
@@ -320,21 +309,20 @@ def write_results_kept(row, overwriting):
 
 
 def write_forms(row, result):
-    """Set `reshaped`: None for operands of one shape and type, so that the engine has nothing to fit."""
+    """Set `reshaped`, by which the engine fits gradients to their inputs; None for operands of one shape and type."""
     others = [p for p in row.broadcasts if p != result]
-    conditions = [f"{p}_edge and {p}.array.shape != shape" for p in others]
-    types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
-    conditions += ["promoted"] if len(row.operands) > 1 else [f"not ({types})"] if others else []
-    promoted = len(row.operands) > 1 and ", promoted"
-    forms = (f"form({p}, {result}{promoted or ''})" if p in others or promoted else "None" for p in row.formulas)
-    lines = []
-    if conditions:
-        lines = [f"shape = {result}.array.shape", "if (", *(f"    {c} or" for c in conditions[:-1]),
-                 f"    {conditions[-1]}", "):",
-                 f"    node.reshaped = ({', '.join(forms)}{',' * (len(row.formulas) == 1)})"]
-    if others == row.tensors and len(others) == 2:  # operands of one shape need no more than this question
+    if not others:
+        return ["node.reshaped = None"]
+    forms = [f"form({p}, {result}, promoted)" if p in row.broadcasts else "None" for p in row.formulas]
+    differ = (f"    {p}_edge and {p}.array.shape != shape or" for p in others)
+    lines = [f"shape = {result}.array.shape", "if (", *differ, "    promoted", "):",
+             f"    node.reshaped = ({', '.join(forms)}{',' * (len(forms) == 1)})"]
+    if others == row.tensors and len(others) == 2:  # most operands have one shape, and need no more than this question
         first, second = (f"{p}_array.shape" for p in others)
         lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
+    if len(row.operands) < 2:  # nothing has been promoted on the way in
+        types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
+        lines.insert(0, f"promoted = not ({types})")
     return ["node.reshaped = None", *lines]
 
 
@@ -412,7 +400,8 @@ def write_in_place(row):
     text.append(f"        tracked = {' or '.join(f'{p}_edge is not None' for p in row.formulas)}")
     text.append("    if tracked:")
     text += ["        " + line for line in write_record(row, overwriting=True)]
-    text += ["        if recording == 2:", "            pack_before_writing(node)"]
+    text += ["        if recording == 2 and state.saved_tensor_hooks:",
+             "            pack_slots(node)  # hooks see what is kept before it is overwritten"]
     text += ["    " + line for line in write_overwriting(row)]
     text += ["    if tracked:", "        rebase_history(self, node)"]
     text += ["        " + line for line in write_results_kept(row, overwriting=True)]
@@ -457,12 +446,6 @@ def instrument(node, result):
         state.anomaly.note_node(node, result)
     for recorder in INSTRUMENTS:
         recorder(node, result)
-
-
-def pack_before_writing(node):
-    """Saved-tensor hooks see what an in-place operation keeps before it overwrites anything."""
-    if state.saved_tensor_hooks:
-        pack_slots(node)
 
 
 INSTRUMENTS = []  # functions of (node, result), called for every node while recording is INSTRUMENTED

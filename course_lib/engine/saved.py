@@ -38,8 +38,7 @@ class SavedVariable:
     """
 
     __slots__ = ("tensor", "version", "history")
-    is_output = is_written = False
-    view_node = None
+    is_output, view_node = False, None
 
     @classmethod
     def of(cls, tensor):
@@ -73,10 +72,18 @@ class SavedVariable:
         return self.read(node)
 
     def changed(self, node, now):
-        """The version error, naming the operation that made the tensor's present value."""
-        tensor, detached = self.tensor, self.history is not None and self.tensor.node is None
-        maker = node if self.is_output or self.is_written or detached else tensor.grad_fn
-        maker = self.view_node and self.view_node() or maker
+        """The version error, naming the operation that made the tensor's present value.
+
+            y = h * h; h.add_(1)                an input: the history that it has by now, AddBackward0
+            y = h * h; h.add_(1); h.detach_()   an input that has none any more: the node that kept it
+            y = h.exp(); y.add_(1)              the node's own result, kept without its history: the node
+            v = h[:2]; v.exp_(); h.add_(1)      the same where it overwrote a view: the view's node, AsStridedBackward0
+        """
+        tensor, maker = self.tensor, node
+        if self.view_node and self.view_node():
+            maker = self.view_node()
+        elif not self.is_output and (self.history is None or tensor.node is not None):
+            maker = tensor.grad_fn
         output_of = ""
         if maker is not None:
             output_nr = tensor.meta.output_nr if self.is_output and tensor.meta is not None else 0  # 0 for every input
@@ -98,7 +105,7 @@ class SavedOutput(SavedVariable):
         kept.tensor = twin = alias(result)
         if meta is not None and meta.output_nr:
             meta_of(twin).output_nr = meta.output_nr
-        is_view = meta is not None and meta.view is not None and not cls.is_written
+        is_view = meta is not None and meta.view is not None
         kept.view_node = weakref.ref(result.node) if is_view else None
         kept.version, kept.history = twin.version.value, None
         return kept
@@ -113,6 +120,37 @@ class SavedOutput(SavedVariable):
             meta.edge_to_output = node.several_outputs
             meta.output_nr = 0 if twin.meta is None else twin.meta.output_nr
         return result
+
+
+class Freed(SavedVariable):
+    """Stands in a slot whose tensor was released: one object, FREED, for all. None stands where none was needed."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message):
+        self.tensor = self.history = None
+        self.version, self.message = 0, message
+
+    def read(self, node):
+        raise RuntimeError(self.message)
+
+
+FREED = Freed(errors.SAVED_TENSORS_FREED)
+
+
+class WrappedNumber(Tensor):
+    """A Python number that took part in an operation with a tensor: `x * 2` keeps the 2 as one of these.
+
+    It has no place in promotion but its kind: `float32 * 2.5` stays float32. PyTorch calls it the same, and releases it
+    like any tensor: so a second backward through `x * 2` is refused, though nothing of size was kept.
+    """
+
+    __slots__ = ("number",)
+
+    def as_tensor(self):
+        """The number as PyTorch shows it in a slot: an int64 or a float64 tensor without dimensions."""
+        kind = dtypes.of_number(self.number)
+        return new_tensor((dtypes.F64 if kind is dtypes.F32 else kind).type(self.number))
 
 
 class PackedVariable(SavedVariable):
@@ -158,44 +196,6 @@ class PackedVariable(SavedVariable):
         return result
 
 
-class SavedWritten(SavedOutput):
-    """A view that a custom Function overwrote: kept as its output; the history of its base would close a circle."""
-
-    __slots__ = ()
-    is_written = True
-
-
-class Freed(SavedVariable):
-    """Stands in a slot whose tensor was released: one object, FREED, for all. None stands where none was needed."""
-
-    __slots__ = ("message",)
-
-    def __init__(self, message):
-        self.tensor = self.history = None
-        self.version, self.message = 0, message
-
-    def read(self, node):
-        raise RuntimeError(self.message)
-
-
-FREED = Freed(errors.SAVED_TENSORS_FREED)
-
-
-class WrappedNumber(Tensor):
-    """A Python number that took part in an operation with a tensor: `x * 2` keeps the 2 as one of these.
-
-    It has no place in promotion but its kind: `float32 * 2.5` stays float32. PyTorch calls it the same, and releases it
-    like any tensor: so a second backward through `x * 2` is refused, though nothing of size was kept.
-    """
-
-    __slots__ = ("number",)
-
-    def as_tensor(self):
-        """The number as PyTorch shows it in a slot: an int64 or a float64 tensor without dimensions."""
-        kind = dtypes.of_number(self.number)
-        return new_tensor((dtypes.F64 if kind is dtypes.F32 else kind).type(self.number))
-
-
 # --- slots -------------------------------------------------------------------------------------------------
 
 
@@ -210,8 +210,7 @@ def pack_slots(node, result=None):
     def packed(slot):
         if slot is None or type(slot) is PackedVariable or isinstance(slot.tensor, WrappedNumber):
             return slot
-        made_here = slot.is_written or slot.is_output and getattr(result, "node", None) is node
-        own = made_here and slot.tensor.array is result.array
+        own = slot.is_output and getattr(result, "node", None) is node and slot.tensor.array is result.array
         return PackedVariable(result if own else slot.unpack(node), pack, unpack, slot.is_output)
 
     for name in node.saved_tensor_names:

@@ -35,9 +35,10 @@ import numpy as np
 from course_lib.arrays import errors, messages
 from course_lib.arrays.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of
 from course_lib.engine import grad_mode
+from course_lib.engine.checks import as_tensor, like
 from course_lib.engine.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
 from course_lib.engine.saved import add_slot_properties
-from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, new_tensor, no_edge
+from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, meta_of, new_tensor, no_edge
 
 state = grad_mode.state
 
@@ -128,7 +129,7 @@ def set_history(tensor, node, output_nr=0):
     """Make `node` the tensor's history. Tensor hooks stay with the old node; retain_grad moves along."""
     old = tensor.node
     tensor.node = node
-    meta = tensor.meta
+    meta = meta_of(tensor) if node.several_outputs else tensor.meta
     if meta is None:
         return
     if meta.retains_grad and old is not None:
@@ -159,7 +160,9 @@ def check_in_place(tensor, recording):
         refuse_stale_view(tensor, meta.view, by_this_view=True)
         if requires_grad(tensor) and grad_fn(meta.view.base) is None:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    if tensor.node is None and requires_grad(tensor):  # not grad_fn(): PyTorch asks before it makes a view's node anew
+    # Not grad_fn(tensor), as PyTorch asks before it makes a view's node anew: with a constant base, two views v and u
+    # and v.mul_(w), u requires grad by now and has no node yet, and u.add_(1) is refused as if u were a leaf.
+    if tensor.node is None and requires_grad(tensor):
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
 
@@ -272,19 +275,15 @@ class AsStridedBackward0(Node):
     def apply(self, grad):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
-        if isinstance(grad, Tensor):
-            repeated = tuple(d for d, (n, step) in enumerate(zip(shape, strides, strict=True)) if step == 0 and n > 1)
-            grad = grad.sum(repeated, True) if repeated else grad  # an expanded view: every appearance counts
-            whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
-            view_at(whole, grad.array.shape, strides, offset).add_(grad)
+        if 0 in strides:  # an expanded view: every appearance counts
+            repeated = tuple(d for d, step in enumerate(strides) if step == 0)
+            grad = like(as_tensor(grad).sum(repeated, True), grad)
+        if not isinstance(grad, Tensor):
+            whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
+            part_of(buffer, grad.shape, strides, offset)[...] = grad
             return (whole,)
-        grad = np.asarray(grad)
-        whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
-        if 0 in strides:
-            places = part_of(np.arange(len(buffer)), shape, strides, offset)
-            np.add.at(buffer, places, grad)
-        else:
-            part_of(buffer, shape, strides, offset)[...] = grad
+        whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
+        view_at(whole, grad.array.shape, strides, offset).add_(grad)
         return (whole,)
 
 

@@ -2,8 +2,8 @@
 
 PyTorch: torch/csrc/autograd/FunctionsManual.cpp, whose functions take tensors in any case.
 
-Read when a pass with create_graph=True first needs one. Functions written with operators need no second form: see
-`twin_of` in build.py.
+A pass with create_graph=True takes them. Functions written with operators need no second form: see `twin_of` in
+engine/build.py.
 """
 
 

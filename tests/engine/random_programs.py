@@ -75,7 +75,7 @@ VALUES = """
     a[None, :, 0] | a.unsqueeze(0)[0] | a.view(-1)[::2] | a.swapaxes(0, -1) | a.expand(a.shape) | a.reshape(1, -1)
     a.unbind()[0][0] | a.expand(2, 3)[0] | a.squeeze(-1) | a.mT | a.tril() | a.chunk(2, -1)[1] | a.split(2)[0][0]
     a.detach().t() | a.data[0] | a.diagonal()[0] | Setup.apply(a, 3) | Scale.apply(a, factor=3) | Scale.apply(x=a)
-    Scale.apply(a, 2) | Scale.apply(a, shift=1) | Lazy.apply(a)[0] | Lazy.apply(a)[1]
+    Scale.apply(a, 2) | Scale.apply(a, 2, shift=1) | Lazy.apply(a)[0] | Lazy.apply(a)[1]
     Lazy.apply(a)[0] + Lazy.apply(a)[1] | Fixed.apply(a) | Cut.apply(a, b) | Wide.apply(a) | Once.apply(a)
     Both.apply(a)[0] | Both.apply(a)[1] | Mixed.apply(a)[0] | Inner.apply(a) | DirtyTwo.apply(a)[0]
     DirtyTwo.apply(a)[1] | DirtyKeep.apply(a) | DirtyTwo.apply(a, b)[1] | Twin.apply(a)[1] | DirtyView.apply(a)

@@ -30,19 +30,6 @@ def test_a_ladder_of_diamonds_takes_no_longer_than_its_edges(torch):
     assert len(calls) == 1
 
 
-def test_a_node_that_is_also_a_root_waits(torch):
-    """Several roots, one of them in the middle of the other's graph: the middle node runs once, on the sum."""
-    x = scalar(torch, 3.0)
-    middle = x * x
-    end = middle * 2
-    seen = []
-    middle.register_hook(lambda g: seen.append(g.item()))
-    torch.autograd.backward([middle, end])
-
-    assert seen == [3.0]
-    assert x.grad.item() == 18.0
-
-
 def test_contributions_are_added_newest_first(torch):
     """Floating addition is not associative: (1 - 1) + 1e-8 against 1 + (-1 + 1e-8), in float32."""
     x = scalar(torch, 1.0)
@@ -54,21 +41,6 @@ def test_contributions_are_added_newest_first(torch):
     one, minus, small = x * 1.0, x * -1.0, x * 1e-8
     (one + minus + small).backward()
     assert x.grad.item() == 0.0
-
-
-# --- what is given and asked for ---------------------------------------------------------------------------
-
-
-def test_paths_that_are_not_asked_for_are_not_run(torch):
-    """Hooks and nodes off the paths to the inputs asked for do not run."""
-    x, y = leaf(torch), leaf(torch)
-    ran = []
-    a, b = x * 2, y * 3
-    a.grad_fn.register_hook(lambda *grads: ran.append("a"))
-    b.grad_fn.register_hook(lambda *grads: ran.append("b"))
-    torch.autograd.grad((a + b).sum(), x)
-
-    assert ran == ["a"]
 
 
 # --- failures ----------------------------------------------------------------------------------------------
@@ -110,30 +82,6 @@ def test_a_retained_failed_pass_can_be_repeated(torch):
     y.backward()
 
     assert x.grad is not None
-
-
-# --- passes inside passes ----------------------------------------------------------------------------------
-
-
-def test_deeply_nested_passes(torch):
-    """Passes inside passes, 50 deep."""
-    depth = []
-
-    def level(n):
-        x = scalar(torch, 1.0)
-
-        def hook(grad):
-            if n:
-                with torch.enable_grad():
-                    level(n - 1)
-
-        y = x * 2
-        y.register_hook(hook)
-        y.backward()
-        depth.append(x.grad.item())
-
-    level(50)
-    assert depth == [2.0] * 51
 
 
 # --- values at special points ------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Custom Functions: ctx, what backward gets and may return, in-place, views, several outputs, second derivatives."""
 
 import warnings
-import weakref
 
 import pytest
 
@@ -16,59 +15,7 @@ def make(torch, forward, backward, name="Fn"):
     return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
 
 
-# --- forward -----------------------------------------------------------------------------------------------
-
-
-def test_the_ctx_is_the_node(torch):
-    """What forward calls ctx is the result's grad_fn, with the class's name and whatever was put on it."""
-    kept = []
-
-    def forward(ctx, x):
-        kept.append(ctx)
-        ctx.note = "hello"
-        return x * 2
-
-    y = make(torch, forward, lambda ctx, g: g * 2, "MyDouble").apply(leaf(torch))
-
-    assert y.grad_fn is kept[0]
-    assert y.grad_fn.name() == "MyDoubleBackward"
-    assert y.grad_fn.note == "hello"
-
-
-def test_the_last_save_counts_and_none_passes_through(torch):
-    """save_for_backward replaces what an earlier call named."""
-    seen = []
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x, x)
-        ctx.save_for_backward(None, x)
-        return x * 1
-
-    def backward(ctx, g):
-        seen.append([None if t is None else t.tolist() for t in ctx.saved_tensors])
-        return g
-
-    make(torch, forward, backward).apply(leaf(torch)).sum().backward()
-    assert seen == [[None, [1.0, 2.0, 3.0]]]
-
-
 # --- saving ------------------------------------------------------------------------------------------------
-
-
-def test_plain_attributes_are_neither_checked_nor_released(torch):
-    """A tensor put on ctx by hand survives backward, and a write to it goes unnoticed."""
-
-    def forward(ctx, x):
-        ctx.mine = x
-        return x * x
-
-    h = leaf(torch, 2.0) * 1
-    y = make(torch, forward, lambda ctx, g: 2 * ctx.mine * g).apply(h)
-    h.detach().mul_(10)
-    (g,) = torch.autograd.grad(y.sum(), h, retain_graph=True)
-
-    assert g.tolist() == [40.0]
-    assert y.grad_fn.mine is h
 
 
 def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
@@ -86,30 +33,7 @@ def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
 
 
-# --- several outputs ---------------------------------------------------------------------------------------
-
-
 # --- second derivatives ------------------------------------------------------------------------------------
-
-
-def test_second_derivatives_miss_saved_intermediates(torch):
-    """An intermediate saved in forward is a constant to the second pass: the answer lacks a term, silently."""
-
-    def forward(ctx, x):
-        square = x * x
-        ctx.save_for_backward(x, square)
-        return square * x
-
-    def backward(ctx, g):
-        x, square = ctx.saved_tensors
-        return g * (square + 2 * x * x)
-
-    x = leaf(torch, 2.0)
-    (g,) = torch.autograd.grad(make(torch, forward, backward).apply(x), x, create_graph=True)
-    (second,) = torch.autograd.grad(g, x)
-
-    assert g.item() == 12.0
-    assert second.item() == 8.0  # and not 12: the derivative of `square` is missing
 
 
 def test_boxed_grads_call(torch):
@@ -164,8 +88,8 @@ def test_the_node_that_forbids_second_derivatives_has_its_full_name(torch):
     assert type(g.grad_fn).__name__ == "Error"
 
 
-def overwrite_view(torch):
-    """A Function that overwrites its input and saves it."""
+def test_a_view_marked_dirty_and_saved_is_checked_like_any_tensor(torch):
+    """Its gradient takes the place of the part that was overwritten, and a later write to the base is noticed."""
 
     def forward(ctx, v):
         v.mul_(2)
@@ -173,58 +97,17 @@ def overwrite_view(torch):
         ctx.save_for_backward(v)
         return v
 
-    def backward(ctx, grad):
-        (v,) = ctx.saved_tensors
-        return grad * 2 * (v / v)
-
-    return make(torch, forward, backward)
-
-
-def test_a_view_marked_dirty_and_saved_dies_by_reference_count(torch):
-    """What is saved is the Function's output, kept without its history, so that no circle waits for the collector."""
-    import gc
-
-    class Flag:
-        pass
-
-    gc.disable()
-    try:
-        base = leaf(torch, 1.0, 2.0, 3.0) * 1
-        view = overwrite_view(torch).apply(base[:2])
-        flag = Flag()
-        alive = weakref.ref(flag)
-        node = view.grad_fn
-        node.metadata["flag"] = flag
-        names = type(node).__name__, type(base.grad_fn).__name__
-        del flag, node, view, base
-
-        assert names == ("AsStridedBackward0", "CopySlices")
-        assert alive() is None
-    finally:
-        gc.enable()
-
-
-def test_a_view_marked_dirty_and_saved_comes_back_as_the_functions_output(torch):
-    """In backward it has the Function's own node; later writes are noticed and name the Function."""
-    function, seen = overwrite_view(torch), []
-    backward = function.backward
-
-    def look(ctx, grad):
-        (v,) = ctx.saved_tensors
-        seen.append((type(v.grad_fn).__name__.endswith("Backward"), v._is_view(), v.tolist()))
-        return backward(ctx, grad)
-
-    function.backward = staticmethod(look)
+    function = make(torch, forward, lambda ctx, grad: grad * 2 * ctx.saved_tensors[0])
     x = leaf(torch, 1.0, 2.0, 3.0)
     base = x * 1
     function.apply(base[:2])
     base.sum().backward()
 
-    assert (x.grad.tolist(), seen) == ([2.0, 2.0, 1.0], [(True, False, [2.0, 4.0])])
+    assert x.grad.tolist() == [4.0, 8.0, 1.0]
     base = x * 1
     function.apply(base[:2])
     base.add_(1)
-    with pytest.raises(RuntimeError, match=r"which is output 0 of \w+, is at version 3; expected version 2"):
+    with pytest.raises(RuntimeError, match="is at version 3; expected version 2"):
         base.sum().backward()
 
 

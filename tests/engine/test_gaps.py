@@ -285,12 +285,6 @@ def test_what_is_left_out_is_not_there_and_says_why(where, name):
         getattr(owner, name)
 
 
-def test_what_nobody_has_is_an_attribute_error(torch):
-    for owner in (torch, torch.autograd, torch.nn, torch.optim, torch.ones(1)):
-        with pytest.raises(AttributeError, match="nothing_like_this"):
-            owner.nothing_like_this  # noqa: B018
-
-
 @pytest.mark.parametrize(
     "ask",
     [

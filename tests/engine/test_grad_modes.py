@@ -1,28 +1,11 @@
 """no_grad, enable_grad, set_grad_enabled and inference_mode: as blocks, calls and decorators, one state per thread."""
 
-import threading
 
 import pytest
 
 
 def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
-
-
-def test_blocks_nest_and_restore(torch):
-    """Each block restores what was before it, also when it is left by an error."""
-    with torch.no_grad():
-        with torch.enable_grad():
-            assert torch.is_grad_enabled()
-            with torch.set_grad_enabled(False):
-                assert not torch.is_grad_enabled()
-            assert torch.is_grad_enabled()
-        assert not torch.is_grad_enabled()
-        with pytest.raises(KeyError):
-            with torch.enable_grad():
-                raise KeyError
-        assert not torch.is_grad_enabled()
-    assert torch.is_grad_enabled()
 
 
 def test_entering_the_same_object_twice_leaves_grad_off(torch):
@@ -59,23 +42,6 @@ def test_a_decorated_generator_passes_everything_through(torch):
     next(closed)
     closed.close()
     assert torch.is_grad_enabled()
-
-
-def test_each_thread_has_its_own_mode(torch):
-    """A new thread starts with grad mode on, whatever the thread that started it does."""
-    seen = []
-
-    def work():
-        seen.append(torch.is_grad_enabled())
-        with torch.no_grad():
-            seen.append((leaf(torch) * 2).requires_grad)
-
-    with torch.no_grad():
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-
-    assert seen == [True, False]
 
 
 def test_a_failing_pass_restores_the_mode(torch):

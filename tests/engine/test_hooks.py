@@ -7,49 +7,6 @@ def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
-def test_order_at_a_computed_tensor(torch):
-    """Tensor hooks, then retain_grad, then the node's prehooks, the node, the node's hooks."""
-    x = leaf(torch, 1.0)
-    log = []
-    y = x * 5
-    y.register_hook(lambda g: log.append(("tensor 1", g.item())) or g * 2)
-    y.register_hook(lambda g: log.append(("tensor 2", g.item())) or g * 2)
-    y.retain_grad()
-    y.grad_fn.register_prehook(lambda gs: log.append(("pre", gs[0].item())) or (gs[0] * 10,))
-    y.grad_fn.register_hook(lambda gi, go: log.append(("post", gi[0].item(), go[0].item())))
-    y.sum(0).backward()
-
-    assert log == [("tensor 1", 1.0), ("tensor 2", 2.0), ("pre", 4.0), ("post", 200.0, 40.0)]
-    assert y.grad.item() == 4.0
-    assert x.grad.item() == 200.0
-
-
-def test_order_at_a_leaf(torch):
-    """Tensor hooks, the accumulator's prehooks, accumulation, post-accumulate hooks, the accumulator's hooks."""
-    x = leaf(torch, 1.0)
-    log = []
-    y = x * 3
-    accumulator = y.grad_fn.next_functions[0][0]
-    x.register_post_accumulate_grad_hook(lambda p: log.append(("post-accumulate", p.grad.item())))
-    accumulator.register_hook(lambda gi, go: log.append(("hook", len(gi), go[0].item())))
-    accumulator.register_prehook(lambda gs: log.append(("prehook", gs[0].item(), x.grad)))
-    x.register_hook(lambda g: log.append(("tensor", g.item())) or g * 2)
-    y.sum().backward()
-
-    assert log == [("tensor", 3.0), ("prehook", 6.0, None), ("post-accumulate", 6.0), ("hook", 0, 6.0)]
-
-
-def test_a_tensor_hook_sees_the_whole_gradient(torch):
-    """Hooks run once, on the sum of all contributions."""
-    seen = []
-    x = leaf(torch)
-    h = x * 2
-    h.register_hook(lambda g: seen.append(g.tolist()))
-    (h + h * 3 + h.exp() * 0).sum().backward()
-
-    assert seen == [[4.0, 4.0, 4.0]]
-
-
 def test_grad_does_not_run_the_node_of_what_is_asked_for(torch):
     """The node of a requested tensor is not run: neither its prehooks nor its hooks are."""
     ran = []

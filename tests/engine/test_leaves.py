@@ -46,15 +46,6 @@ def test_gradients_accumulate_in_the_same_object(torch):
     assert held._version == version + 1
 
 
-def test_two_leaves_never_share_a_gradient(torch):
-    """x + y sends the same gradient to both; their `.grad` are separate memory."""
-    x, y = leaf(torch), leaf(torch)
-    (x + y).sum().backward()
-    x.grad.mul_(100)
-
-    assert y.grad.tolist() == [1.0, 1.0, 1.0]
-
-
 def test_grad_does_not_alias_the_gradient_that_was_given(torch):
     """backward(g) does not hand the caller's own g to the leaf."""
     x, g = leaf(torch), torch.ones(3)
@@ -64,43 +55,7 @@ def test_grad_does_not_alias_the_gradient_that_was_given(torch):
     assert g.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_retain_grad_accumulates_and_follows_in_place_writes(torch):
-    """retain_grad adds up over passes, and is about the tensor's value at the end."""
-    x = leaf(torch)
-    h = x * 2
-    h.retain_grad()
-    h.sum().backward(retain_graph=True)
-    h.sum().backward(retain_graph=True)
-    assert h.grad.tolist() == [2.0, 2.0, 2.0]
-
-    h.grad = None
-    h.mul_(10)
-    (h * 5).sum().backward()
-    assert h.grad.tolist() == [5.0, 5.0, 5.0]
-
-
-def test_the_layout_of_a_gradient_follows_its_leaf(torch):
-    """A leaf whose memory is column by column gets a gradient that is, too."""
-    x = torch.ones(2, 3).t().contiguous().t().requires_grad_()
-    assert x.stride() == (1, 2)
-    (x * torch.ones(2, 3)).sum().backward()
-
-    assert x.grad.stride() == (1, 2)
-
-
 # --- the accumulator ---------------------------------------------------------------------------------------
-
-
-def test_one_accumulator_for_a_leaf_while_a_graph_holds_it(torch):
-    """Two graphs over one leaf end in the same node, which knows the leaf."""
-    x = leaf(torch)
-    a, b = x * 2, x * 3
-    accumulator = a.grad_fn.next_functions[0][0]
-
-    assert accumulator.name() == "torch::autograd::AccumulateGrad"
-    assert accumulator is b.grad_fn.next_functions[0][0]
-    assert accumulator.variable is x
-    assert accumulator.next_functions == ()
 
 
 def test_the_accumulator_is_held_weakly(torch):
@@ -126,5 +81,3 @@ def test_a_refused_write_to_a_leaf_changes_nothing(torch):
 
     assert x.tolist() == [1.0, 2.0, 3.0]
     assert x._version == 0 and x.is_leaf
-
-

@@ -98,46 +98,6 @@ def test_the_base_is_the_first_tensor_never_a_view(torch):
     assert x._base is None and not x._is_view() and deep._is_view()
 
 
-def test_writing_to_a_view_of_a_computed_tensor(torch):
-    """The write is recorded: the base's node becomes CopySlices, the view's AsStridedBackward0 on top of it."""
-    x = leaf(torch)
-    h = x * 1
-    old = h.grad_fn
-    view = h[1:3]
-    view.mul_(10)
-
-    assert h.grad_fn.name() == "torch::autograd::CopySlices"
-    assert h.grad_fn.next_functions[0][0] is old
-    assert view.grad_fn.name() == "AsStridedBackward0"
-    assert view.grad_fn.next_functions[0][0] is h.grad_fn
-    assert h.tolist() == [1.0, 20.0, 30.0, 4.0]
-
-    h.sum().backward()
-    assert x.grad.tolist() == [1.0, 10.0, 10.0, 1.0]
-
-
-def test_outputs_of_unbind_belong_to_one_node(torch):
-    """All pieces share one node, and each says which of its outputs it is."""
-    pieces = (leaf(torch) * 1).unbind()
-
-    assert len({id(p.grad_fn) for p in pieces}) == 1
-    assert [p.output_nr for p in pieces] == [0, 1, 2, 3]
-    assert [p.exp().grad_fn.next_functions[0][1] for p in pieces] == [0, 1, 2, 3]
-
-
-def test_a_refused_write_changes_nothing(torch):
-    """An error in a write leaves values, version and history as they were."""
-    h = leaf(torch) * 1
-    row = h.view(2, 2).unbind()[0]
-    node = h.grad_fn
-    with pytest.raises(RuntimeError):
-        row.mul_(2)
-
-    assert h.tolist() == [1.0, 2.0, 3.0, 4.0]
-    assert h._version == 0
-    assert h.grad_fn is node
-
-
 def test_shape_changes_of_a_second_output(torch):
     """t_ on an output that is not its node's first keeps leading to the right output."""
 
@@ -217,5 +177,3 @@ def test_one_element_and_its_view_of_another_form_overlap(torch):
     h.add_(h[:])
 
     assert h.tolist() == [4.0]
-
-

@@ -183,7 +183,7 @@ def test_no_function_is_long(name):
 # --- the size of what one reads in an evening ----------------------------------------------------------------
 
 READ = [name for name in PLACES if name.startswith("engine/")]
-BUDGET = 3500  # lines of the engine's files, with their prose and without blank lines
+BUDGET = 3500  # lines of the engine's files, blank ones too
 
 
 @functools.cache
@@ -202,18 +202,17 @@ def prose_of(name):
 
 def test_the_engine_is_read_in_an_evening():
     """The files of engine/ have at most 3,500 lines."""
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in READ]
-    lines = sum(1 for text in texts for line in text.splitlines() if line.strip())
+    lines = sum(len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in READ)
 
     assert len(READ) > 10 and lines <= BUDGET
 
 
 def test_the_engine_explains_itself():
-    """At least 27 of 100 of those lines are prose: docstrings, notes, comments."""
+    """At least 30 of 100 of the lines that are not blank are prose: docstrings, notes, comments."""
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in READ]
     lines = sum(1 for text in texts for line in text.splitlines() if line.strip())
 
-    assert sum(len(prose_of(name)) for name in READ) / lines >= 0.27
+    assert sum(len(prose_of(name)) for name in READ) / lines >= 0.30
 
 
 def test_functions_are_small():

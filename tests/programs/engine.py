@@ -180,6 +180,28 @@ def leaf_gets_its_gradient_early(T):
 
 
 @program
+def passes_100_deep(T):
+    class Inside(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, left):
+            ctx.left = left
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            if not ctx.left:
+                return grad, None
+            with T.enable_grad():
+                y = leaf(T, [1.0])
+                Inside.apply(y, ctx.left - 1).sum().backward()
+            return grad + y.grad, None
+
+    x = leaf(T, [1.0])
+    Inside.apply(x, 100).sum().backward()
+    return x.grad
+
+
+@program
 def nested_passes(T):
     x, w, log = leaf(T, [1.0]), leaf(T, [2.0]), []
     h = x * 3

@@ -295,9 +295,9 @@ def keywords_to_apply(T):
     x = leaf(T, [1.0])
     return [
         raises(lambda: F.apply(x, k=3).sum().backward()),
-        raises(lambda: F.apply(x, 3, s=2).sum().backward()),
+        kind(lambda: F.apply(x, 3, s=2).sum().backward()),
         x.grad,
-        raises(lambda: F.apply(x, x=x)),
+        kind(lambda: F.apply(x, x=x)),
         raises(lambda: F.apply(k=2, x=x).sum().backward()),
         x.grad,
     ]

@@ -355,7 +355,7 @@ TYPES = (
         r"increment_version expect|told where to end|invalid combination of arguments|"
         r"incompatible function arguments|expected TensorOptions|"
         r"argument '\w+'.*must be|unsupported operand type|cannot be combined with|must be int, not|"
-        r"missing \d+ required|must be "
+        r"missing (\d+|a) required|must be "
         r"(tuple|a tuple)|expected Tensor as element|must not be None|rounding_mode|takes at most|unexpected keyword|"
         r"must be "
         r"Tensor|got an unexpected|takes \d+ positional|expected torch\.Tensor",

@@ -253,7 +253,7 @@ FUNCTIONS = (
     ),
     Row(
         "apply keywords",
-        r"forward\(\) got (an unexpected keyword argument|multiple values for argument) '(?P<name>\w+)'",
+        r"forward\(\) (got an unexpected keyword argument|(got )?multiple values for argument) '(?P<name>\w+)'",
         (
             "apply() passed the keyword argument '{name}' on, and forward cannot take it.",
             "Either forward has no argument of this name, or it got one by position already.",

@@ -17,13 +17,6 @@ OVERLAPS_OPERAND = (
     "location. Please clone() the tensor before performing the operation."
 )
 
-OUT_RESIZED = (
-    "An output with one or more elements was resized since it had shape {}, which does not match the required output "
-    "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they "
-    "have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
-    "t.resize_(0)."
-)
-
 # --- tensors as NumPy, numbers and copies ------------------------------------------------------------------
 
 NUMPY_OF_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."

@@ -23,10 +23,10 @@ row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBack
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
-row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
+row("add_scaled(self, other, alpha)", "self + alpha * other", node="AddBackward0",
     self="grad",
     other="by_factor(grad, alpha)")
-row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
+row("sub_scaled(self, other, alpha)", "kernels.subtract(self, alpha * other)", node="SubBackward0",
     promotes="promote_difference",
     self="grad",
     other="by_factor(-grad, alpha)")
@@ -38,7 +38,7 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
 row("remainder_tensor(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * rounded_quotient(self, other, 'floor')")
-row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
+row("floor_divide(self, other)", "np.floor_divide(self, kernels.divisor(self, other))", node="NotImplemented",
     self="no_derivative('aten::floor_divide')",
     other="no_derivative('aten::floor_divide')")
 row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
@@ -102,9 +102,9 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)", of_tensor="clamp_min_tensor",
+row("clamp_min(self, min)", "kernels.clip(self, min, None)", of_tensor="clamp_min_tensor",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)", of_tensor="clamp_max_tensor",
+row("clamp_max(self, max)", "kernels.clip(self, None, max)", of_tensor="clamp_max_tensor",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
@@ -128,9 +128,7 @@ row("log10(self)", "np.log10(self)", floating=True,
     self="grad / mul_number(self, 2.302585092994046)")
 row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan or 0.0, posinf, neginf)",
     self="grad * finite(self)")
-row("round_decimals(self, decimals)", "kernels.rounded_to(self, decimals)", node="RoundBackward1",
-    self="zeros_like(grad)")
-row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
+row("fmod(self, other)", "np.fmod(self, kernels.divisor(self, other))", node="FmodBackward1",
     self="grad",
     other="-grad * rounded_quotient(self, other, 'trunc')")
 row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
@@ -226,12 +224,6 @@ row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=Fal
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
-row("addmm_scaled(self, mat1, mat2, beta, alpha)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
-    node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
-    self="by_factor(grad, beta)",
-    mat1="by_factor(mm(grad, t(mat2)), alpha)",
-    mat2="by_factor(mm(t(mat1), grad), alpha)")
 row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,

@@ -60,7 +60,7 @@ ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
     maximum minimum hypot triu tril clamp_min clamp_max remainder floor_divide
     transpose unsqueeze index_select gather masked_fill scatter scatter_add index_add
-    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_ fill_
+    mul_ neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ round_ zero_ fill_
     lerp_ clamp_min_ masked_fill_ scatter_ scatter_add_ index_add_
 """.split()
 ROW_OPERATORS = {
@@ -70,7 +70,7 @@ ROW_OPERATORS = {
     "__floordiv__": "floor_divide", "__ifloordiv__": "floor_divide_", "swapaxes": "transpose",
 }  # fmt: skip
 FUNCTION_METHODS = """
-    add sub mul div pow square clamp clip round add_ sub_ mul_ div_ pow_ clamp_ round_
+    add sub mul div pow square clamp clip round add_ sub_ div_ pow_ clamp_
     eq ne lt le gt ge lt_ logical_not isnan isinf isfinite equal isclose allclose is_nonzero
     sum mean max min argmax argmin all any softmax log_softmax prod var std norm amax amin logsumexp cumsum cumprod
     sort argsort topk median nonzero unique

@@ -88,7 +88,7 @@ THREE = """
     x.sort() | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1)
     x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
     k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
-    b2.addmm(x, w32, beta=2, alpha=3) | torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y)
+    torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y)
     torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq)
     torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r)
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
@@ -136,7 +136,7 @@ THREE = """
     k.amax((0, 2), keepdim=True) | k.prod(1) | k.norm(dim=(1, 2), keepdim=True) | k.norm(p=1, dim=(1, 2))
     k.norm(p=float("inf"), dim=(0, 2)) | k.std((0, 1), keepdim=True) | k.var(dim=1, correction=2)
     k.logsumexp((0, 2), keepdim=True) | k.cumsum(2) | k.flip((0, 2)) | k.transpose(0, 2).reshape(2, 6)
-    k.reshape(-1, 2) @ sq | k[None] @ k2[None] | k[None] @ sq | k @ sq[None] | k[:, :1] @ sq
+    k.reshape(-1, 2) @ sq | k[None] @ k2[None] | k[None] @ sq
     k.permute(1, 2, 0).contiguous().view(-1) | k.unsqueeze(1).expand(2, 4, 3, 2) | k.squeeze(0) | k.select(0, 1)
     k.narrow(1, 1, 2) | k.gather(1, torch.tensor([[[0, 1]], [[2, 0]]])) | k[..., None, :]
     k.masked_fill(mask1[None, :, None], 0.1) | torch.where(k > 0, k, r[None, :, None])

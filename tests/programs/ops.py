@@ -149,10 +149,10 @@ programs(
     ),
     product_errors=lambda T: [
         raises(lambda: T.mm(T.ones(2), T.ones(2, 2))),
-        raises(lambda: T.mv(T.ones(2), T.ones(2))),
+        kind(lambda: T.mv(T.ones(2), T.ones(2))),
         raises(lambda: T.dot(T.ones(2), T.ones(3))),
-        raises(lambda: T.dot(T.ones(2, 2), T.ones(2))),
-        raises(lambda: T.bmm(T.ones(2, 2), T.ones(2, 2))),
+        kind(lambda: T.dot(T.ones(2, 2), T.ones(2))),
+        kind(lambda: T.bmm(T.ones(2, 2), T.ones(2, 2))),
         raises(lambda: T.bmm(T.ones(2, 2, 3), T.ones(3, 3, 2))),
     ],
     cross_and_trace=lambda T: [T.trace(T.tensor([[1.0, 2.0], [3.0, 4.0]]))],

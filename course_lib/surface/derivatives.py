@@ -174,15 +174,15 @@ row("log_softmax_backward(grad_output, output, dim)",
     grad_output="grad - sum_dim(grad * exp(output), dim, True)",
     output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
-    self="prod_grad(grad, self, result)")
+    self="reshape(grad * products_of_others(reshape(self, (-1,)), 0), self_sym_sizes)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
-         " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
-row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
+         " * products_of_others(self, dim)")
+row("var(self, dim, correction, keepdim=False)", "kernels.variance(self, dim, correction, keepdim)",
     elementwise=False,
     self="var_grad(grad, self, dim, correction, keepdim)")
-row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
+row("std(self, dim, correction, keepdim=False)", "np.sqrt(kernels.variance(self, dim, correction, keepdim))",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
 row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
@@ -190,17 +190,14 @@ row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, 
     self="norm_grad(grad, self, result, ord, dim, keepdim)")
 row("min_all(self)", "kernels.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("amax(self, dim, keepdim=False)", "kernels.extremes(np.max, self, dim, keepdim)", elementwise=False,
+row("amax(self, dim, keepdim=False)", "kernels.in_rows(np.max(self, axis=dim, keepdims=keepdim))", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
-row("amin(self, dim, keepdim=False)", "kernels.extremes(np.min, self, dim, keepdim)", elementwise=False,
+row("amin(self, dim, keepdim=False)", "kernels.in_rows(np.min(self, axis=dim, keepdims=keepdim))", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
 row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
     node="MinBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
 row("sort_dim(self, dim, descending)", "kernels.sort(self, dim, descending)", node="SortBackward0",
-    outputs=("values", "indices"),
-    self="put_along(grad, self_sym_sizes, dim, indices, True)")
-row("topk_dim(self, k, dim, largest)", "kernels.topk(self, k, dim, largest)", node="TopkBackward0",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, True)")
 row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim)", elementwise=False,

@@ -76,7 +76,7 @@ FUNCTION_METHODS = """
     sort argsort topk median nonzero unique
     mm mv dot bmm addmm matmul outer inner trace
     view reshape flatten t permute squeeze expand select unbind as_strided unfold sum_to_size
-    unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
+    unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel
     masked_select index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
     uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()
@@ -217,6 +217,7 @@ def stride(self, dim=None):
 
 
 @method()
+@method("ndimension")
 def dim(self):
     """The number of dimensions."""
     return self.array.ndim

@@ -23,27 +23,13 @@ from course_lib.surface.joining import cat, stack
 state = grad_mode.state
 
 
-def _products_of_others(x, result, dim):
-    if x.array.ndim == 0:
+def _products_of_others(x, dim):
+    if not x.array.size or not x.array.ndim:
         return creation.ones_like(x)
-    if x.array.all():
-        return result / x
-    n = x.array.shape[dim]
-    if n == 1:
-        return creation.ones_like(x).detach()
-    ones = creation.ones_like(x.detach().narrow(dim, 0, 1))
+    ones, n = creation.ones_like(x.detach().narrow(dim, 0, 1)), x.array.shape[dim]
     before = cat([ones, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
     after = cat([ones, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
     return before * after
-
-
-def _prod_grad(grad, x, result):
-    if not state.grad_enabled and np.sum(x.array == 0) > 1:
-        return creation.zeros_like(x)
-    if x.array.ndim == 0 or x.array.all():
-        return grad * _products_of_others(x, result, 0)
-    products = _products_of_others(composites.reshape(x, -1), result, 0)
-    return composites.reshape(grad * products, x.array.shape)
 
 
 def _cumprod_grad(grad, x, result, dim):
@@ -95,15 +81,6 @@ def _cat_grads(grads, sizes, split_size, dim):
     for g, n in zip(grads, lengths, strict=True):
         pieces.append(_zeros_of(known, sizes[:dim] + (n,) + sizes[dim + 1 :]) if g is None else g)
     return cat(pieces, dim)
-
-
-def _share_among_equals(grad, x, result, dim, keepdim):
-    equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
-    count = np.add.reduce(equal, axis=dim, keepdims=dim is not None, dtype=np.int64)
-    if dim is None:
-        return rows.masked_fill_tensor_(creation.zeros_like(x), new_tensor(equal), grad / new_tensor(count))
-    sizes = [1 if d in dim else n for d, n in enumerate(x.array.shape)]
-    return (grad if keepdim else composites.reshape(grad, sizes)) / new_tensor(count) * new_tensor(equal)
 
 
 def _zeros_of(x, sizes):
@@ -180,14 +157,13 @@ ON_TENSORS.update(
     zeros_of=_zeros_of,
     sum_to=_sum_to,
     power=lambda x, exponent: rows.pow_number(x, exponent),
-    prod_grad=_prod_grad,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
     typed=lambda grad, x: grad.to(x.dtype),
     deviations=lambda x, dim: x - (composites.mean(x) if dim is None else composites.mean(x, dim, True)),
     zero_where=lambda mask, x: rows.masked_fill(x, mask, 0.0),
-    share_among_equals=_share_among_equals,
+    equals=lambda x, result, dim: new_tensor(kernels.equals(x.array, result.array, dim)),
     put_along=_put_along,
     restore_dim=_restore_dim,
     mean_grad=lambda grad, sizes, count: rows.div_number(rows.expand(grad, tuple(sizes)), count),

@@ -155,6 +155,7 @@ OTHER_ERROR = {
     "a write that is forbidden, of a value that does not fit": "leaf Variable that requires grad is being used",
     "inference tensors": "functions with out=... arguments|on inference tensor outside|increment_version expect"
     "|Inference tensors cannot be saved",
+    "no dimension to go along": "expects at least a 1-dimensional|Dimension specified as 0|reduction dim|0-dim",
     "None in place of a tensor": "NoneType|all inputs have to be Tensors",
     "a limit of register_multi_grad_hook": "_will_engine_execute_node",
 }

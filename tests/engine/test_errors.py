@@ -726,7 +726,6 @@ ours_only(
     to_cuda=lambda torch: torch.ones(2).to("cuda"),
     cuda_device=lambda torch: torch.device("cuda"),
     left_out_of_linalg=lambda torch: torch.linalg.det(torch.ones(1, 1)),
-    view_as_another_dtype=lambda torch: torch.ones(2).view(torch.int64),
     norm_of_a_kind=lambda torch: torch.ones(2, 2).norm("nuc"),
     converted_to_int32=lambda torch: torch.ones(2).int(),
     batched_grad=lambda torch: torch.autograd.grad(computed(torch), leaf(torch), is_grads_batched=True),
@@ -766,7 +765,6 @@ ours_only(
     tensor_that_requires_grad_1=lambda torch: torch.tensor(1.0, requires_grad=1),
     ones_that_require_grad_1=lambda torch: torch.ones(2, requires_grad=1),
     random_integers_below_text=lambda torch: torch.randint("a", (2,)),
-    grid_of_a_matrix=lambda torch: torch.meshgrid(matrix(torch), indexing="ij"),
 )
 
 

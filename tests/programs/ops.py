@@ -122,7 +122,6 @@ programs(
     ],
     extremes_of_nothing=lambda T: [
         raises(lambda: T.zeros(0).min()),
-        raises(lambda: T.zeros(0).amax()),
         raises(lambda: T.zeros(0, 2).max(0)),
         T.zeros(0, 2).max(1).values,
     ],
@@ -267,7 +266,7 @@ programs(
     split_errors=lambda T: [
         raises(lambda: T.arange(5).split([1, 1])),
         raises(lambda: T.arange(5).chunk(0)),
-        raises(lambda: T.tensor(1.0).split(1)),
+        kind(lambda: T.tensor(1.0).split(1)),
     ],
     sum_to_size=lambda T: [
         grad_of(T, lambda x: x.sum_to_size(1, 3), M),

@@ -125,8 +125,9 @@ def matmul_batches(input, other):
 
 def outer(input, vec2):
     """All products of an element of one vector with one of the other."""
-    if not input.array.ndim == vec2.array.ndim == 1:
-        raise RuntimeError(f"outer: Expected 1-D arguments, but got {input.array.ndim}-D and {vec2.array.ndim}-D")
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t.array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
     return rows.mul(reshape(input, (-1, 1)), vec2)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.memory import overlaps
-from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
+from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name
 from course_lib.engine import grad_mode
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.fit import fit
@@ -18,12 +18,6 @@ from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
-LIST_AS_TUPLE = (
-    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
-    "which will result either in an error or a different result"
-)
-
 
 # --- reading -----------------------------------------------------------------------------------------------
 
@@ -42,19 +36,11 @@ def getitem(tensor, index):
 
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
-    parts = list(index) if isinstance(index, tuple) or counts_as_tuple(index) else [index]
-    if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
-        tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
-        parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
+    parts = list(index) if isinstance(index, tuple) else [index]
     used = sum(dimensions_used(part) for part in parts)
     if used > tensor.array.ndim:
-        if tensor.array.ndim == 0 and len(parts) == 1 and isinstance(parts[0], int):
-            if parts[0]:
-                raise IndexError(f"index {parts[0]} is out of bounds for dimension 0 with size 0")
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                "convert a 0-dim tensor to a number"
-            )
+        if tensor.array.ndim == 0:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
         raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")
     dim, indices, left = 0, [], tensor.array.ndim - used
     for place, part in enumerate(parts):
@@ -62,10 +48,6 @@ def apply_simple(tensor, index):
             dim += left
         elif part is None:
             tensor = rows.unsqueeze(tensor, dim)
-            dim += 1
-        elif isinstance(part, bool):  # a new dimension, of which True takes the one place and False none
-            tensor = rows.unsqueeze(tensor, dim)
-            indices += [None] * (dim - len(indices)) + [new_tensor(np.zeros(int(part), np.int64))]
             dim += 1
         elif isinstance(part, slice):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
@@ -81,21 +63,9 @@ def apply_simple(tensor, index):
     return tensor, indices
 
 
-def counts_as_tuple(index):
-    """True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
-    if not isinstance(index, list | range) or len(index) >= 32:
-        return False
-    counts = any(isinstance(i, Tensor | list | tuple | range | slice) or i is Ellipsis or i is None for i in index)
-    if counts:
-        warn_once(LIST_AS_TUPLE, stacklevel=4)
-    return counts
-
-
 def dimensions_used(part):
     """How many dimensions of the tensor an index part stands for."""
     if part is None or part is Ellipsis:
-        return 0
-    if isinstance(part, bool):
         return 0
     return part.ndim if is_mask(part) else 1
 
@@ -109,7 +79,7 @@ def is_number(part):
     """True for an index that selects one place: an int, or an integer tensor without dimensions."""
     if isinstance(part, Tensor):
         return part.array.ndim == 0 and part.array.dtype.kind == "i"
-    return isinstance(part, int | np.integer)
+    return isinstance(part, int | np.integer) and not isinstance(part, bool)
 
 
 def index_tensor(part):
@@ -117,14 +87,12 @@ def index_tensor(part):
     from course_lib.surface.creation import tensor
 
     if not isinstance(part, Tensor):
-        if isinstance(part, str):
-            raise TypeError("new(): invalid data type 'str'")
         if not isinstance(part, list | tuple | np.ndarray | range):
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
                 f"{type(part).__name__})"
             )
-        part = tensor(list(part) if isinstance(part, range) else part)
+        part = tensor(part)
         part = part if part.array.size else part.long()
     if part.array.dtype.kind == "f" and part.array.size:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -250,10 +218,8 @@ def setitem(tensor, index, value):
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if type(index) is slice:
         view, indices = take_slice(tensor, 0, index, skip_whole=True), []
-    elif index is False:
-        return  # nothing is written, so nothing is counted
     else:
-        view, indices = apply_simple(tensor, None if index is True else index)
+        view, indices = apply_simple(tensor, index)
     if indices:
         put_(view, indices, value if value.array.shape[:1] != (1,) else rows.view(value, without_ones(value)))
     elif value.array.ndim == 0 != view.array.ndim:
@@ -285,16 +251,7 @@ class IndexPutBackward0(Node):
     saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
 
     def apply(self, grad):
-        index, (into, value) = places(self, self.kept_indices), self.edges
-        grad_self = grad_value = None
-        if into is not None:
-            grad_self = grad
-            if not self.kept_accumulate:
-                grad_self = np.array(grad)
-                grad_self[index] = 0
-        if value is not None:
-            grad_value = self.fit_value(np.asarray(grad[index]))
-        return grad_self, grad_value
+        return tuple(None if g is None else g.array for g in self.apply_to_tensors(new_tensor(grad)))
 
     def apply_to_tensors(self, grad):
         indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges

@@ -18,7 +18,7 @@ from course_lib.engine.tensor import Tensor, memory_of, strides_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface import copying, creation, functions, indexing, left_out
 from course_lib.surface.device import device, strided
-from course_lib.surface.parsing import asking, known_dtype
+from course_lib.surface.parsing import asking
 
 state = grad_mode.state
 DEVICE = device
@@ -134,11 +134,6 @@ def __invert__(self):
 
 
 @method()
-def __pos__(self):
-    return self
-
-
-@method()
 def __iter__(self):
     if self.array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
@@ -182,14 +177,9 @@ Tensor.mT = property(lambda self: functions.mT(self))
 
 def reversed_dims(tensor):
     """All dimensions in reverse order, the old meaning of `.T`."""
-    if tensor.array.ndim == 0:
-        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
-    elif tensor.array.ndim != 2:
-        warn_once(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
-        )
+    if tensor.array.ndim != 2:
+        text = "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated"
+        warn_once(f"{text}. Consider `x.mT` to transpose batches of matrices, or `x.permute(...)`.", stacklevel=3)
     return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
 
 
@@ -340,13 +330,12 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
             raise TypeError(functions.wrong_form("to", argument))
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
-    dtype = None if dtype is None else known_dtype("to", dtype)
-    if (dtype is None or dtype is self.dtype) and not copy:
+    kind = creation.numpy_type(dtype, self.array.dtype)
+    if kind == self.array.dtype and not copy:
         return self
-    dtype = dtype or self.dtype
-    if not dtype.is_floating_point:
+    if kind.kind != "f":
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
-    return rows.to_copy(self, dtype.numpy)
+    return rows.to_copy(self, kind)
 
 
 def _converter(name, dtype):

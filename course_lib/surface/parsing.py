@@ -107,14 +107,3 @@ def asking(function, name=None, method=False, module="course_lib"):
 def asking_later(function):
     """The same for a function of a module that users import."""
     return asking(function, module=function.__module__)
-
-
-# --- single arguments, brought to one form -------------------------------------------------------------------
-
-
-def known_dtype(name, value):
-    """A dtype, or what Python's float, int or bool stands for; TypeError that names the function for anything else."""
-    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
-    if not isinstance(found, dtypes.dtype):
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
-    return found

@@ -743,7 +743,6 @@ ours_only(
     unknown_name_in_graph=lambda torch: torch.autograd.graph.nothing_of_this_name,
     left_out_of_autograd=lambda torch: torch.autograd.forward_ad,
     left_out_of_tensor=lambda torch: torch.ones(2).to_sparse,
-    arange_without_an_end=lambda torch: torch.arange(),
     inverse_of_a_singular_matrix=lambda torch: torch.linalg.inv(torch.ones(2, 2)),
     load_of_more_than_weights=_loaded_function,
     sizes_of_text=lambda torch: torch.zeros("a"),
@@ -764,7 +763,6 @@ programs(
 ours_only(
     tensor_that_requires_grad_1=lambda torch: torch.tensor(1.0, requires_grad=1),
     ones_that_require_grad_1=lambda torch: torch.ones(2, requires_grad=1),
-    random_integers_below_text=lambda torch: torch.randint("a", (2,)),
 )
 
 

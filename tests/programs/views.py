@@ -80,10 +80,7 @@ programs(
         raises(lambda: T.ones(2)[1.0]),
         raises(lambda: T.ones(2)[::-1]),
     ],
-    index_by_bool=lambda T: [
-        T.ones(2)[True].shape,
-        T.ones(2)[False].shape,
-        T.tensor(3.0)[True],
+    index_of_a_number=lambda T: [
         T.tensor(3.0)[None].shape,
         T.tensor(3.0)[...].shape,
     ],

@@ -110,15 +110,43 @@ def __rsub__(self, other):
     return rows.rsub(self, other)
 
 
-for _name, _function in dict(
-    __rtruediv__=lambda self, other: rows.mul(rows.reciprocal(self), other),
-    __rmatmul__=lambda self, other: functions.matmul(creation.as_tensor(other), self),
-    __rfloordiv__=lambda self, other: rows.floor_divide(number(other, self), self),
-    __rmod__=lambda self, other: rows.remainder(number(other, self.detach()), self.detach()),  # as PyTorch: no gradient
-    __reversed__=lambda self: functions.flip(self, 0) if self.array.ndim else self,
-    __pos__=lambda self: self,
-).items():
-    method(_name)(_function)
+SHORT = {  # name: what it says of itself, and what it does
+    "__rtruediv__": ("other / self", lambda self, other: rows.mul(rows.reciprocal(self), other)),
+    "__rmatmul__": ("other @ self", lambda self, other: functions.matmul(creation.as_tensor(other), self)),
+    "__rfloordiv__": ("other // self", lambda self, other: rows.floor_divide(number(other, self), self)),
+    "__rmod__": (  # as PyTorch: no gradient
+        "other % self", lambda self, other: rows.remainder(number(other, self.detach()), self.detach())
+    ),
+    "__reversed__": ("The rows from the last", lambda self: functions.flip(self, 0) if self.array.ndim else self),
+    "__pos__": ("The tensor itself", lambda self: self),
+    "__contains__": ("value in self", lambda self, value: bool(np.any(self.array == getattr(value, "array", value)))),
+    "__float__": ("A Python number", lambda self: float(self._as_scalar())),
+    "__int__": ("A Python number", lambda self: int(self._as_scalar(warns=False))),
+    "__array_wrap__": ("A tensor of NumPy's result", lambda self, a, *_: creation.from_numpy(np.asarray(a))),
+    "where": ("self where the condition holds, other elsewhere", lambda self, condition, other: functions.where(
+        tensor_argument("where", "condition", condition), self, other
+    )),
+    "view_as": ("view to the shape of another tensor", lambda self, other: functions.view(self, other.shape)),
+    "reshape_as": ("reshape to the shape of another tensor", lambda self, other: functions.reshape(self, other.shape)),
+    "expand_as": ("expand to the shape of another tensor", lambda self, other: functions.expand(self, other.shape)),
+    "dim": ("The number of dimensions", lambda self: self.array.ndim),
+    "ndimension": ("The number of dimensions", lambda self: self.array.ndim),
+    "numel": ("The number of elements", lambda self: self.array.size),
+    "nelement": ("The number of elements", lambda self: self.array.size),
+    "element_size": ("Bytes of one element", lambda self: self.array.itemsize),
+    "is_floating_point": ("True for float32 and float64", lambda self: self.array.dtype.kind == "f"),
+    "tolist": ("Nested lists of Python numbers", lambda self: self.array.tolist()),
+    "clone": ("A copy in memory of its own that passes its gradient on", lambda self: rows.clone(self)),
+    "float": ("The tensor as float32: itself when it already is", lambda self: to(self, dtypes.float32)),
+    "double": ("The tensor as float64: itself when it already is", lambda self: to(self, dtypes.float64)),
+    "long": ("The tensor as int64: itself when it already is", lambda self: to(self, dtypes.int64)),
+    "bool": ("The tensor as bool: itself when it already is", lambda self: to(self, dtypes.bool_)),
+    "type_as": ("The tensor in the dtype of another", lambda self, other: to(self, other.dtype)),
+    "cpu": ("The tensor itself: everything is on the CPU", lambda self: self),
+}  # fmt: skip
+for _name, (_doc, _function) in SHORT.items():
+    _function.__name__, _function.__qualname__, _function.__doc__ = _name, f"Tensor.{_name}", f"{_doc}."
+    setattr(Tensor, _name, _function)
 
 
 @method()
@@ -138,29 +166,6 @@ def __iter__(self):
     if self.array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(functions.unbind(self, 0))
-
-
-@method()
-def __contains__(self, value):
-    return bool(np.any(self.array == getattr(value, "array", value)))
-
-
-@method()
-def where(self, condition, other):
-    """self where the condition holds, other elsewhere."""
-    return functions.where(tensor_argument("where", "condition", condition), self, other)
-
-
-def _as_another(name):
-    def method_(self, other):
-        return getattr(functions, name)(self, tensor_argument(f"{name}_as", "other", other).array.shape)
-
-    method_.__doc__ = f"{name} to the shape of another tensor."
-    method(f"{name}_as")(method_)
-
-
-for _name in ("view", "reshape", "expand"):
-    _as_another(_name)
 
 
 @method()
@@ -206,26 +211,6 @@ def stride(self, dim=None):
     return strides if dim is None else strides[dimension(self, dim)]
 
 
-@method()
-@method("ndimension")
-def dim(self):
-    """The number of dimensions."""
-    return self.array.ndim
-
-
-@method()
-@method("nelement")
-def numel(self):
-    """The number of elements."""
-    return self.array.size
-
-
-@method()
-def element_size(self):
-    """Bytes of one element."""
-    return self.array.itemsize
-
-
 @method("type")
 def type_(self, dtype=None):
     """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
@@ -233,12 +218,6 @@ def type_(self, dtype=None):
         return self.dtype.tensor_type
     named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
     return self.to(named.get(dtype, dtype))
-
-
-@method()
-def is_floating_point(self):
-    """True for float32 and float64."""
-    return self.array.dtype.kind == "f"
 
 
 # --- to Python ---------------------------------------------------------------------------------------------
@@ -250,12 +229,6 @@ def item(self):
     if self.array.size != 1:
         raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
     return self.array.item()
-
-
-@method()
-def tolist(self):
-    """Nested lists of Python numbers."""
-    return self.array.tolist()
 
 
 @method()
@@ -281,16 +254,6 @@ def __bool__(self):
 
 
 @method()
-def __float__(self):
-    return float(self._as_scalar())
-
-
-@method()
-def __int__(self):
-    return int(self._as_scalar(warns=False))
-
-
-@method()
 def _as_scalar(self, warns=True):
     if warns and state.grad_enabled and self.requires_grad:
         warn_once(messages.SCALAR_OF_GRAD, stacklevel=3)
@@ -307,12 +270,6 @@ def __index__(self):
 
 
 # --- types -------------------------------------------------------------------------------------------------
-
-
-@method()
-def clone(self):
-    """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    return rows.clone(self)
 
 
 @method()
@@ -338,37 +295,10 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
     return rows.to_copy(self, kind)
 
 
-def _converter(name, dtype):
-    def convert(self):
-        return to(self, dtype)
-
-    convert.__name__ = name
-    convert.__doc__ = f"The tensor as {dtype.name}: itself when it already is."
-    setattr(Tensor, name, convert)
-
-
-for _name, _dtype in dict(
-    float=dtypes.float32, double=dtypes.float64, long=dtypes.int64, bool=dtypes.bool_
-).items():
-    _converter(_name, _dtype)
-
-
 @method("__getattr__")
 def missing_attribute(self, name):
     """Called for what a tensor does not have: of PyTorch's methods that are left out it says what to do instead."""
     raise left_out.missing("torch.Tensor", name)
-
-
-@method()
-def type_as(self, other):
-    """The tensor in the dtype of another."""
-    return to(self, tensor_argument("type_as", "other", other).dtype)
-
-
-@method()
-def cpu(self):
-    """The tensor itself: everything is on the CPU."""
-    return self
 
 
 def _new(name):
@@ -397,11 +327,6 @@ def numpy(self, *, force=False):
 def __array__(self, dtype=None, copy=None):
     array = numpy(self)
     return array if dtype is None else array.astype(dtype, copy=False)
-
-
-@method()
-def __array_wrap__(self, array, context=None, return_scalar=False):
-    return creation.from_numpy(np.asarray(array))
 
 
 # --- writing in place --------------------------------------------------------------------------------------

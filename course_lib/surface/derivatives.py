@@ -308,19 +308,13 @@ row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="onl
 
 # --- only in place: random numbers ---------------------------------------------------------------------------
 
-row("uniform(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    self="zeros_like(grad)")
-row("random(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    node="RandomBackward1",
-    self="zeros_like(grad)")
-row("bernoulli_draw(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    node="BernoulliBackward2",
-    self="zeros_like(grad)")
+for _name, _node in {"uniform": None, "normal": None, "random": "RandomBackward1",
+                     "bernoulli_draw": "BernoulliBackward2"}.items():
+    row(f"{_name}(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+        node=_node,
+        self="zeros_like(grad)")
 row("bernoulli(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False,
     self="zeros_like(grad)")
-row("normal(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    self="zeros_like(grad)")
-
 # --- met on every day, and like what the first page has --------------------------------------------------------
 # At a kink the formula chooses: abs has slope 0 at 0, clamp slope 1 on its limits.
 

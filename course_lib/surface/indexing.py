@@ -122,36 +122,48 @@ def take_slice(tensor, dim, part, skip_whole=False):
     return rows.slice_dim(tensor, dim, start, max(start, end), step)
 
 
-class IndexBackward0(Node):
-    """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
+class NodeOfPlaces(Node):
+    """What nodes of `x[i]` and `x[i] = v` have in common: they keep indices, and their formulas take tensors."""
 
-    __slots__ = ("kept_indices", "kept_self_sym_sizes")
-    saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
+    __slots__ = ("kept_indices",)
 
     def apply(self, grad):
-        whole, index = np.zeros(self.kept_self_sym_sizes, grad.dtype), places(self, self.kept_indices)
-        if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype == np.int64:  # whole rows
-            rows_of_grad = grad.reshape(index[0].size, *whole.shape[1:])
-            kernels.add_rows(whole, index[0].reshape(-1) % max(len(whole), 1), rows_of_grad)
-        else:
-            np.add.at(whole, index, grad)
-        return (whole,)
+        return tuple(None if g is None else g.array for g in self.apply_to_tensors(new_tensor(grad)))
 
-    def apply_to_tensors(self, grad):
-        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
-        indices = [s and s.unpack(self) for s in self.kept_indices]
-        return (put_(whole, indices, grad, accumulate=True),)
+    def unpacked(self):
+        """The index tensors that are kept, after the version check."""
+        return [s and s.unpack(self) for s in self.kept_indices]
 
     def release(self):
         self.kept_indices = [s and FREED for s in self.kept_indices]
 
 
+class IndexBackward0(NodeOfPlaces):
+    """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
+
+    __slots__ = ("kept_self_sym_sizes",)
+    saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
+
+    def apply(self, grad):
+        whole = np.zeros(self.kept_self_sym_sizes, grad.dtype)
+        add_at(whole, numpy_index(self.unpacked()), grad)
+        return (whole,)
+
+    def apply_to_tensors(self, grad):
+        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
+        return (put_(whole, self.unpacked(), grad, accumulate=True),)
+
+
 add_slot_properties(IndexBackward0)
 
 
-def places(node, kept):
-    """The NumPy index that a node kept, after the version check."""
-    return numpy_index([s and s.unpack(node) for s in kept])
+def add_at(whole, index, values):
+    """Add values at the places of an index: whole rows are quicker by themselves."""
+    first = index[0]
+    if len(index) == 1 and first.dtype == np.int64 and np.shape(values) == (*first.shape[:1], *whole.shape[1:]):
+        kernels.add_rows(whole, first % max(len(whole), 1), values)
+    else:
+        np.add.at(whole, index, values)
 
 
 def numpy_index(indices):
@@ -159,18 +171,18 @@ def numpy_index(indices):
     return tuple(slice(None) if i is None else i.array for i in indices)
 
 
+def in_pytorchs_words(error):
+    """The IndexError for what NumPy says of an index."""
+    text = str(error).replace("for axis", "for dimension").replace("indexing arrays", "indexing tensors")
+    return IndexError(text.replace("boolean index did not match", "the shape of the mask does not match the"))
+
+
 def take(tensor, indices):
     """Elements at the places that index tensors name, in new memory."""
-    check_masks(tensor, indices)
     try:
         array = tensor.array[numpy_index(indices)]
     except IndexError as error:
-        if "broadcast" in str(error):
-            shapes = ", ".join(str(list(i.array.shape)) for i in indices if i is not None)
-            raise IndexError(
-                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-            ) from None
-        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+        raise in_pytorchs_words(error) from None
     result = new_tensor(kernels.packed(array) if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
@@ -182,22 +194,6 @@ def take(tensor, indices):
         if state.recording == 2:
             instrument(node, result)
     return result
-
-
-def check_masks(tensor, indices):
-    """IndexError when a mask does not have the shape of the dimensions it stands for."""
-    dim = 0
-    for index in indices:
-        if index is None or index.array.dtype.kind != "b":
-            dim += 1
-            continue
-        for place, n in enumerate(index.array.shape):
-            if n != tensor.array.shape[dim]:
-                raise IndexError(
-                    f"The shape of the mask {list(index.array.shape)} at index {place} does not match the shape of the "
-                    f"indexed tensor {list(tensor.array.shape)} at index {dim}"
-                )
-            dim += 1
 
 
 # --- writing -----------------------------------------------------------------------------------------------
@@ -244,17 +240,14 @@ def without_ones(value):
     return sizes
 
 
-class IndexPutBackward0(Node):
+class IndexPutBackward0(NodeOfPlaces):
     """The history of `x[i] = v` with index tensors: x gets no gradient where it was replaced, v gets it there."""
 
-    __slots__ = ("kept_indices", "kept_accumulate", "value_form")
+    __slots__ = ("kept_accumulate", "value_form")
     saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
 
-    def apply(self, grad):
-        return tuple(None if g is None else g.array for g in self.apply_to_tensors(new_tensor(grad)))
-
     def apply_to_tensors(self, grad):
-        indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges
+        indices, (into, value) = self.unpacked(), self.edges
         grad_self = grad_value = None
         if into is not None:
             grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
@@ -269,16 +262,12 @@ class IndexPutBackward0(Node):
         fitted = fit(part, shape[extra:], dtype)
         return fitted.reshape(shape) if extra else fitted
 
-    def release(self):
-        self.kept_indices = [s and FREED for s in self.kept_indices]
-
 
 add_slot_properties(IndexPutBackward0)
 
 
 def put_(tensor, indices, value, accumulate=False):
     """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
-    check_masks(tensor, indices)
     is_tensor = isinstance(value, Tensor)
     values = value.array if is_tensor else value
     edges = (None, None)
@@ -298,7 +287,7 @@ def put_(tensor, indices, value, accumulate=False):
     kept = keep_all(indices) if tracked else None
     try:
         if accumulate:
-            np.add.at(memory, index, values)
+            add_at(memory, index, values)
         else:
             memory[index] = values
     except ValueError:
@@ -307,7 +296,7 @@ def put_(tensor, indices, value, accumulate=False):
             f"shape {list(memory[index].shape)}"
         ) from None
     except (IndexError, TypeError) as error:
-        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+        raise in_pytorchs_words(error) from None
     count_write(tensor)
     if tracked:
         node = init_node(IndexPutBackward0(), edges)

@@ -132,17 +132,9 @@ def _grad_of_right(a, grad, sizes, strides):
 
 
 def _sum_repeats(grad, sizes, repeats):
-    for _ in range(len(repeats) - len(sizes)):
-        grad = rows.sum_dim(grad, (0,), False)
-    parts, summed = [], []
-    for n, m in zip(repeats[len(repeats) - len(sizes) :], sizes, strict=True):
-        if n != 1:
-            summed.append(len(parts))
-            parts.append(n)
-        parts.append(m)
-    if 0 in repeats:
-        return _zeros_of(grad, sizes)
-    return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(summed), False) if summed else grad
+    sizes = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
+    parts = [n for pair in zip(repeats, sizes, strict=True) for n in pair]
+    return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(range(0, len(parts), 2)), False)
 
 
 def _stack_grads(grads, sizes, dim):
@@ -178,7 +170,7 @@ ON_TENSORS.update(
     back_from_windows=_back_from_windows,
     error_function=lambda x: rows.erf(x),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
-    sum_repeats=_sum_repeats,
+    sum_repeats=lambda grad, sizes, repeats: composites.reshape(_sum_repeats(grad, sizes, repeats), tuple(sizes)),
     finite=lambda x: new_tensor(np.isfinite(x.array)),
     rolled=lambda x, shifts, dims: rows.roll(x, shifts, dims),
 )

@@ -91,8 +91,8 @@ THREE = """
     torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r)
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
     k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
-    x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3) | r.repeat(2, 2)
-    x.tile(2) | x.flip(0) | x.flip((0, 1)) | x[0, 1] | x[:, 1]
+    x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3)
+    x.flip(0) | x.flip((0, 1)) | x[0, 1] | x[:, 1]
     x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1]
     k[0, 1:, 0] | r[torch.tensor(1)]
     x.select(1, 2) | x.narrow(1, 0, 2)
@@ -139,7 +139,6 @@ THREE = """
     k.narrow(1, 1, 2) | k.gather(1, torch.tensor([[[0, 1]], [[2, 0]]])) | k[..., None, :]
     k.masked_fill(mask1[None, :, None], 0.1) | torch.where(k > 0, k, r[None, :, None])
     torch.cat([x, y, z], 1) | torch.cat([x, r[None]]) | torch.stack([x, x * 2, y]) | torch.cat([x.t(), w32], 1)
-    x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(3) | x.tile(2, 2)
     x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
     x / cells.add(1) | x ** cells | torch.pow(p, cells) | 2.5 ** x | torch.pow(2, x) | x.clamp(-1)
     x.clamp_min(s) | torch.max(x, 1, True)
@@ -169,6 +168,7 @@ THREE = """
 """
 # Calls whose own graph is PyTorch's, and of whose gradients the values are: their graphs have other nodes here.
 VALUES_ONLY = """
+    x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(2, 2) | x.tile(2)
     x.norm(1) | x.norm(float("inf"), 0) | torch.linalg.vector_norm(x, 1, 0)
     torch.linalg.matrix_norm(x, float("inf")) | F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
     x.prod(1, keepdim=True) | x.amax(0) | x.amax((0, 1)) | x.amin(0) | k.amax((0, 2), keepdim=True) | k.prod(1)

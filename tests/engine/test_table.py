@@ -248,10 +248,6 @@ SAMPLES = {
     "fill": sample(lambda torch, x: (x * 1).fill_(0.5), SIGNED),
     "fill_tensor": sample(lambda torch, x, v: (x * 1).fill_(v), SIGNED, 0.5),
     "zero": sample(lambda torch, x: (x * 1).zero_(), SIGNED),
-    "uniform": sample(lambda torch, x: (x * 1).uniform_(2.0, 2.0), SIGNED),
-    "normal": sample(lambda torch, x: (x * 1).normal_(2.0, 0.0), SIGNED),
-    "random": sample(lambda torch, x: (x * 1).random_(1), SIGNED),
-    "bernoulli_draw": sample(lambda torch, x: (x * 1).bernoulli_(1.0), SIGNED),
     "bernoulli": sample(lambda torch, x: torch.bernoulli(x), np.ones((2, 3)).tolist()),
 }
 
@@ -267,10 +263,6 @@ IN_PLACE = {
     "lerp_tensor": lambda x, y, w: x.lerp_(y, w),
     "clamp_min": lambda x: x.clamp_min_(-0.6),
     "clamp_min_tensor": lambda x, low: x.clamp_min_(low),
-    "uniform": lambda x: x.uniform_(2.0, 2.0),
-    "normal": lambda x: x.normal_(2.0, 0.0),
-    "random": lambda x: x.random_(1),
-    "bernoulli_draw": lambda x: x.bernoulli_(1.0),
     "div_rounded": lambda x, y: x.div_(y, rounding_mode="trunc"),
     "addcmul": lambda x, y, z: x.addcmul_(y, z, value=2),
     "addcdiv": lambda x, y, z: x.addcdiv_(y, z, value=2),

@@ -28,24 +28,16 @@ def subtract(a, b):
 def check_difference(*operands):
     """RuntimeError for a difference of truth values, in arrays or alone."""
     wrong = [type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in operands]
-    if all(wrong):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
     if any(wrong):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
+        what, use = ("two bool tensors", "`^` or `logical_xor()`") if all(wrong) else ("a bool tensor", "")
+        hint = f"Use the {use}" if use else "If you are trying to invert a mask, use the `~` or `logical_not()`"
+        raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. {hint} operator instead.")
 
 
 def lerp(start, end, weight):
     """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
-    weight = getattr(weight, "array", weight)
-    if np.ndim(weight):
-        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
-    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
+    near, far = start + weight * (end - start), end - (end - start) * (1 - weight)
+    return np.where(np.abs(weight) < 0.5, near, far).astype(start.dtype)
 
 
 def power(base, exponent):

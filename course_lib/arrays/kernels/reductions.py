@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
-from course_lib.arrays.kernels.checks import floats_only
+from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.kernels.elementwise import ZERO, mul_number, sgn, where, zeroed
 from course_lib.arrays.kernels.layouts import counting, in_rows
 
@@ -97,7 +97,7 @@ def extreme_along(x, find, dim, keepdim):
 
 def softmax(x, dim):
     """exp(x) divided by its sum along one dimension."""
-    floats_only("softmax", x, dim)
+    floats(x, "softmax_lastdim_kernel_impl")
     if x.ndim == 0:
         return np.exp(x - x)
     if not x.size:
@@ -109,7 +109,7 @@ def softmax(x, dim):
 
 def log_softmax(x, dim):
     """x minus the logarithm of the sum of its exponentials along one dimension."""
-    floats_only("log_softmax", x, dim)
+    floats(x, "log_softmax_lastdim_kernel_impl")
     if x.ndim == 0:
         return x - x
     if not x.size:
@@ -160,6 +160,17 @@ def numel(sizes, dim=None):
     return math.prod(sizes[d] for d in (dim if isinstance(dim, tuple) else (dim,))) if sizes else 1
 
 
+def put_along(grad, sizes, dim, indices, keepdim):
+    """Zeros, with the gradient at the given indices along a dimension."""
+    if not sizes:
+        return grad
+    result = np.zeros(sizes, grad.dtype)
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+    np.put_along_axis(result, indices, grad, axis=dim)
+    return result
+
+
 def product(x, dim=None, keepdim=False):
     """The product over one dimension, or all."""
     return in_rows(np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim))
@@ -182,10 +193,7 @@ def vector_norm(x, ord, dim, keepdim):
 def extreme(x, function, name):
     """The largest or smallest of all elements; RuntimeError when there are none."""
     if x.size == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-            "with the 'dim' argument."
-        )
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     return function(x)
 
 

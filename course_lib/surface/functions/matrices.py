@@ -203,7 +203,7 @@ def cdist(x1, x2, p=2.0):
     """The p-norm of the difference of each row of x1 and each row of x2."""
     columns = x1.shape[-1], x2.shape[-1]
     if not p >= 0 or columns[0] != columns[1]:
-        raise RuntimeError(f"cdist: p has to be at least 0, and columns as many, but got p={p}, columns {columns}")
+        raise RuntimeError(f"X1 and X2 must have the same number of columns, and p >= 0, but got {columns} and p={p}")
     return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 

@@ -49,6 +49,8 @@ def take_places(x, dim, index):
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if x.ndim == 0:
+        if index.size != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return x.copy()
     if index.size and not (0 <= index.min() and index.max() < x.shape[dim]):
         raise IndexError("index out of range in self")

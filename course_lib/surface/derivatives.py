@@ -200,6 +200,9 @@ row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin,
 row("sort_dim(self, dim, descending)", "kernels.sort(self, dim, descending)", node="SortBackward0",
     outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, True)")
+row("topk_dim(self, k, dim, largest)", "kernels.topk(self, k, dim, largest)", node="TopkBackward0",
+    outputs=("values", "indices"),
+    self="put_along(grad, self_sym_sizes, dim, indices, True)")
 row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim)", elementwise=False,
     floating=True,
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"

@@ -142,7 +142,7 @@ THREE = """
     x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
     x / cells.add(1) | x ** cells | torch.pow(p, cells) | 2.5 ** x | torch.pow(2, x) | x.clamp(-1)
     x.clamp_min(s) | torch.max(x, 1, True)
-    x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.std(1, unbiased=False)
+    x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.topk(2, 1, False)[0] | x.std(1, unbiased=False)
     x.std(dim=None, keepdim=True) | x.std(1, correction=2)
     F.cosine_similarity(k, k2.transpose(1, 2), dim=2)
     F.leaky_relu(x, -0.1) | F.threshold(x, -0.5, 0.0) | F.relu(x, inplace=False) | F.relu(x * 1, inplace=True)

@@ -192,6 +192,7 @@ SAMPLES = {
     "max_dim": sample(lambda torch, x: x.max(1).values, SIGNED),
     "min_dim": sample(lambda torch, x: x.min(1, keepdim=True).values, SIGNED),
     "sort_dim": sample(lambda torch, x: x.sort(1).values, SIGNED),
+    "topk_dim": sample(lambda torch, x: x.topk(2, 1).values, SIGNED),
     "logsumexp": sample(lambda torch, x: torch.logsumexp(x, 1), SIGNED),
     "cumsum": sample(lambda torch, x: x.cumsum(1), SIGNED),
     "cumprod": sample(lambda torch, x: x.cumprod(1), SIGNED),

@@ -210,6 +210,14 @@ def sort(x, dim, descending):
     return values, indices
 
 
+def topk(x, k, dim, largest):
+    """(values, indices) of the k largest or smallest elements along one dimension, in order."""
+    if not 0 <= k <= (x.shape[dim] if x.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    first = (slice(None),) * dim + (slice(k),) if x.ndim else ()
+    return tuple(in_rows(part[first]) for part in sort(x, dim, largest))
+
+
 def logsumexp(x, dim, keepdim):
     """log(sum(exp(x))), computed from the largest element so that nothing overflows."""
     top = np.max(x, axis=dim, keepdims=True, initial=-math.inf)

@@ -7,10 +7,9 @@ import numpy as np
 
 from course_lib.engine.arguments import dimension
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import new_tensor
 from course_lib.surface.functions import shapes
 from course_lib.surface.functions.dimensions import check_kept, filled
-from course_lib.surface.functions.results import named, pair, without_gradient
+from course_lib.surface.functions.results import pair, without_gradient
 
 
 def sort(input, dim=-1, descending=False, *, stable=None):
@@ -26,12 +25,7 @@ def argsort(input, dim=-1, descending=False, *, stable=False):
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest, or smallest, elements along a dimension."""
-    dim, n = dimension(input, dim), input.array.shape[dim] if input.array.ndim else 1
-    if not 0 <= k <= n:
-        raise RuntimeError(f"selected index k out of range: k is {k}, and there are {n} elements")
-    first = new_tensor(np.arange(k))
-    values, places = (rows.index_select(part, dim, first) for part in sort(input, dim, largest))
-    return pair("topk", (named(values, "TopkBackward0"), places))
+    return pair("topk", rows.topk_dim(input, k, dimension(input, dim), largest))
 
 
 def nonzero(input, *, as_tuple=False):

@@ -23,10 +23,10 @@ row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBack
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
 row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
-row("add_scaled(self, other, alpha)", "self + alpha * other", node="AddBackward0",
+row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
     self="grad",
     other="by_factor(grad, alpha)")
-row("sub_scaled(self, other, alpha)", "kernels.subtract(self, alpha * other)", node="SubBackward0",
+row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
     promotes="promote_difference",
     self="grad",
     other="by_factor(-grad, alpha)")

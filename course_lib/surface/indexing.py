@@ -37,6 +37,9 @@ def getitem(tensor, index):
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
     parts = list(index) if isinstance(index, tuple) else [index]
+    if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
+        tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
+        parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
     used = sum(dimensions_used(part) for part in parts)
     if used > tensor.array.ndim:
         if tensor.array.ndim == 0:

@@ -34,6 +34,17 @@ def check_difference(*operands):
         raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. {hint} operator instead.")
 
 
+def scaled(x, alpha):
+    """alpha * x in x's own type; RuntimeError for a factor that x's type cannot hold."""
+    if x.dtype.kind != "f" and isinstance(alpha, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if x.dtype.kind == "b":
+        return x & bool(alpha)
+    if x.dtype.kind == "i" and isinstance(alpha, bool):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return alpha * x
+
+
 def lerp(start, end, weight):
     """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
     near, far = start + weight * (end - start), end - (end - start) * (1 - weight)

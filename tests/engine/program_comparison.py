@@ -158,7 +158,7 @@ OTHER_ERROR = {
     "no dimension to go along": "expects at least a 1-dimensional|Dimension specified as 0|reduction dim|0-dim",
     "a general sentence in ours": "vector \\+ matrix|1D tensors expected|must be a 3D tensor|einsum\\(\\)|unflatten: "
     "|movedim: |meshgrid|narrow\\(\\)|diagonal dimensions|negative dimension|[Rr]epeats must|Index to scalar"
-    "|selected index k|isn't allowed in a leading|setStorage|duplicate dims|inner\\(\\)|X1 and X2",
+    "|selected index k|isn't allowed in a leading|setStorage|duplicate dims|inner\\(\\)|X1 and X2|t_\\(\\) expects",
     "None in place of a tensor": "NoneType|all inputs have to be Tensors",
     "a limit of register_multi_grad_hook": "_will_engine_execute_node",
 }

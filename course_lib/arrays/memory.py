@@ -112,16 +112,6 @@ def span(shape, strides):
     return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
-def check_room(shape, strides, offset, itemsize, available):
-    """RuntimeError for elements beyond the end of memory of so many bytes."""
-    needed = itemsize * (offset + span(shape, strides))
-    if all(shape) and needed > available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {available}"
-        )
-
-
 def part_of(buffer, shape, strides, offset):
     """The part of one-dimensional memory that begins at `offset` and is stepped through by `strides`.
 
@@ -133,8 +123,10 @@ def part_of(buffer, shape, strides, offset):
     try:
         return np.ndarray(shape, buffer.dtype, buffer, offset * size, [step * size for step in strides])
     except (TypeError, ValueError):
-        check_room(shape, strides, offset, size, buffer.nbytes)
-        raise
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset} are out of bounds for "
+            f"storage of size {buffer.nbytes}"
+        ) from None
 
 
 def _count_references():

@@ -17,13 +17,6 @@ OVERLAPS_OPERAND = (
     "location. Please clone() the tensor before performing the operation."
 )
 
-OUT_RESIZED = (
-    "An output with one or more elements was resized since it had shape {}, which does not match the required output "
-    "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they "
-    "have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
-    "t.resize_(0)."
-)
-
 # --- tensors as NumPy, numbers and copies ------------------------------------------------------------------
 
 NUMPY_OF_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -56,24 +49,14 @@ USE_DETACH = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
     "var_no_grad = var.detach()."
 )
-DETACH_VIEW = (
-    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-    "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
-    "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-    "torch/optim/optimizer.py as the solution."
-)
+DETACH_VIEW = "Can't detach views in-place. Use detach() instead."
 GRAD_OF_NON_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
     "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
     "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
     "access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
-GRAD_OF_OTHER_TYPE = (
-    "attempting to assign a gradient with dtype '{got}' to a tensor with grad_dtype '{wanted}'. The gradient "
-    "must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype "
-    "attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
-    "dtypes of a tensor and its gradient may break downstream systems that assume they match."
-)
+GRAD_OF_OTHER_TYPE = "attempting to assign a gradient with dtype '{got}' to a tensor with grad_dtype '{wanted}'."
 
 # --- backward ----------------------------------------------------------------------------------------------
 
@@ -83,22 +66,12 @@ CREATE_GRAPH_CYCLE = (
     "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
     "the cycle and avoid the leak."
 )
-GRADIENTS_TWICE = (
-    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
-    "`grad_tensors`."
-)
-ONLY_INPUTS = (
-    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-    "parts of the graph, please use torch.autograd.backward."
-)
+GRADIENTS_TWICE = "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`."
+ONLY_INPUTS = "only_inputs argument is deprecated and is ignored now (defaults to True)."
 
 # --- modes -------------------------------------------------------------------------------------------------
 
-CLASS_DECORATED = (
-    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
-    "and nothing else."
-)
+CLASS_DECORATED = "Decorating classes is deprecated and will be disabled in future versions."
 
 # --- saved tensors -----------------------------------------------------------------------------------------
 
@@ -111,10 +84,7 @@ NO_PAIR_OF_HOOKS = (
     "(): incompatible function arguments. The following argument types are supported:\n"
     "    two functions, pack_hook and unpack_hook"
 )
-REGISTER_TWICE = (
-    "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-    "allowed at a time."
-)
+REGISTER_TWICE = "Calling register_hooks on a saved tensor whose hooks have already been set."
 PACK_HOOK_WROTE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
     "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
@@ -126,12 +96,9 @@ UNPACKED_NO_TENSOR = "Output of saved tensor unpack_hook expected to be a Tensor
 
 READ_TWICE = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-    "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+    "autograd.Function."
 )
-FUNCTION_INSTANCE = (
-    " should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-    "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
-)
+FUNCTION_INSTANCE = " should not be instantiated. Methods on autograd functions are all static."
 LEGACY_FUNCTION = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
     "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
@@ -140,10 +107,7 @@ NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."
 )
-BACKWARD_AND_VJP = (
-    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
-    "them."
-)
+BACKWARD_AND_VJP = "Implementing both 'backward' and 'vjp' for a custom Function is not allowed."
 DIRTY_NO_INPUT = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
     "passed to ctx.mark_dirty()."
@@ -153,16 +117,12 @@ DIRTY_NOT_RETURNED = (
     "modified inplace must all be outputs of the Function."
 )
 DIRTY_VIEW_AND_MORE = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
-    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
-    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
-    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+    "return more than one Tensor."
 )
 RETURNED_INPUT_SAVED = (
-    "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
-    "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "
-    "ctx inside the forward function itself."
+    "An input that has been returned as-is as output is being saved for backward. This is not supported if "
+    "you override setup_context."
 )
 SAVED_NO_TENSOR = "save_for_backward can only save variables, but argument {} is of type {}"
 GRADIENT_COUNT = "function {} returned an incorrect number of gradients (expected {}, got {})"

@@ -38,7 +38,7 @@ row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderB
 row("remainder_tensor(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * rounded_quotient(self, other, 'floor')")
-row("floor_divide(self, other)", "kernels.floor_quotient(self, other)", node="NotImplemented",
+row("floor_divide(self, other)", "np.floor_divide(self, kernels.divisor(self, other))", node="NotImplemented",
     self="no_derivative('aten::floor_divide')",
     other="no_derivative('aten::floor_divide')")
 row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
@@ -102,9 +102,9 @@ row("sinh(self)", "np.sinh(self)", floating=True,
     self="grad * cosh(self)")
 row("cosh(self)", "np.cosh(self)", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "kernels.limited(np.maximum, self, min)", of_tensor="clamp_min_tensor",
+row("clamp_min(self, min)", "kernels.clip(self, min, None)", of_tensor="clamp_min_tensor",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "kernels.limited(np.minimum, self, max)", of_tensor="clamp_max_tensor",
+row("clamp_max(self, max)", "kernels.clip(self, None, max)", of_tensor="clamp_max_tensor",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
@@ -128,9 +128,7 @@ row("log10(self)", "np.log10(self)", floating=True,
     self="grad / mul_number(self, 2.302585092994046)")
 row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan or 0.0, posinf, neginf)",
     self="grad * finite(self)")
-row("round_decimals(self, decimals)", "kernels.rounded_to(self, decimals)", node="RoundBackward1",
-    self="zeros_like(grad)")
-row("fmod(self, other)", "kernels.fmod(self, other)", node="FmodBackward1",
+row("fmod(self, other)", "np.fmod(self, kernels.divisor(self, other))", node="FmodBackward1",
     self="grad",
     other="-grad * rounded_quotient(self, other, 'trunc')")
 row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
@@ -176,15 +174,15 @@ row("log_softmax_backward(grad_output, output, dim)",
     grad_output="grad - sum_dim(grad * exp(output), dim, True)",
     output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
-    self="prod_grad(grad, self, result)")
+    self="reshape(grad * products_of_others(reshape(self, (-1,)), 0), self_sym_sizes)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
-         " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
-row("var(self, dim, correction, keepdim=False)", "kernels.spread(np.var, self, dim, correction, keepdim)",
+         " * products_of_others(self, dim)")
+row("var(self, dim, correction, keepdim=False)", "kernels.variance(self, dim, correction, keepdim)",
     elementwise=False,
     self="var_grad(grad, self, dim, correction, keepdim)")
-row("std(self, dim, correction, keepdim=False)", "kernels.spread(np.std, self, dim, correction, keepdim)",
+row("std(self, dim, correction, keepdim=False)", "np.sqrt(kernels.variance(self, dim, correction, keepdim))",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
 row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
@@ -192,9 +190,9 @@ row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, 
     self="norm_grad(grad, self, result, ord, dim, keepdim)")
 row("min_all(self)", "kernels.extreme(self, np.min, 'min')", node="MinBackward1", elementwise=False,
     self="share_among_equals(grad, self, result, None, False)")
-row("amax(self, dim, keepdim=False)", "kernels.extremes(np.max, self, dim, keepdim)", elementwise=False,
+row("amax(self, dim, keepdim=False)", "kernels.in_rows(np.max(self, axis=dim, keepdims=keepdim))", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
-row("amin(self, dim, keepdim=False)", "kernels.extremes(np.min, self, dim, keepdim)", elementwise=False,
+row("amin(self, dim, keepdim=False)", "kernels.in_rows(np.min(self, axis=dim, keepdims=keepdim))", elementwise=False,
     self="share_among_equals(grad, self, result, dim, keepdim)")
 row("min_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmin, dim, keepdim)",
     node="MinBackward0", outputs=("values", "indices"),
@@ -226,12 +224,6 @@ row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=Fal
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
-row("addmm_scaled(self, mat1, mat2, beta, alpha)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
-    node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
-    self="by_factor(grad, beta)",
-    mat1="by_factor(mm(grad, t(mat2)), alpha)",
-    mat2="by_factor(mm(t(mat1), grad), alpha)")
 row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
@@ -319,19 +311,13 @@ row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="onl
 
 # --- only in place: random numbers ---------------------------------------------------------------------------
 
-row("uniform(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    self="zeros_like(grad)")
-row("random(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    node="RandomBackward1",
-    self="zeros_like(grad)")
-row("bernoulli_draw(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    node="BernoulliBackward2",
-    self="zeros_like(grad)")
+for _name, _node in {"uniform": None, "normal": None, "random": "RandomBackward1",
+                     "bernoulli_draw": "BernoulliBackward2"}.items():
+    row(f"{_name}(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
+        node=_node,
+        self="zeros_like(grad)")
 row("bernoulli(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False,
     self="zeros_like(grad)")
-row("normal(self, values)", "np.asarray(values).astype(self.dtype)", elementwise=False, in_place="only",
-    self="zeros_like(grad)")
-
 # --- met on every day, and like what the first page has --------------------------------------------------------
 # At a kink the formula chooses: abs has slope 0 at 0, clamp slope 1 on its limits.
 

@@ -130,19 +130,8 @@ def source_of(generator=None):
     return generator
 
 
-def initial_seed():
-    """The seed that the shared source began with."""
-    return default_generator.initial_seed()
-
-
-def seed():
-    """Begin the shared source anew with a seed that nobody can foretell, and tell it."""
-    return default_generator.seed()
-
-
-def get_rng_state():
-    """Where the shared source stands."""
-    return default_generator.get_state()
+initial_seed, seed = default_generator.initial_seed, default_generator.seed
+get_rng_state = default_generator.get_state
 
 
 def set_rng_state(new_state):

@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.memory import overlaps
-from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
+from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name
 from course_lib.engine import grad_mode
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.fit import fit
@@ -18,12 +18,6 @@ from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
-LIST_AS_TUPLE = (
-    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
-    "which will result either in an error or a different result"
-)
-
 
 # --- reading -----------------------------------------------------------------------------------------------
 
@@ -42,19 +36,14 @@ def getitem(tensor, index):
 
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
-    parts = list(index) if isinstance(index, tuple) or counts_as_tuple(index) else [index]
+    parts = list(index) if isinstance(index, tuple) else [index]
     if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
         tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
         parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
     used = sum(dimensions_used(part) for part in parts)
     if used > tensor.array.ndim:
-        if tensor.array.ndim == 0 and len(parts) == 1 and isinstance(parts[0], int):
-            if parts[0]:
-                raise IndexError(f"index {parts[0]} is out of bounds for dimension 0 with size 0")
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                "convert a 0-dim tensor to a number"
-            )
+        if tensor.array.ndim == 0:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
         raise IndexError(f"too many indices for tensor of dimension {tensor.array.ndim}")
     dim, indices, left = 0, [], tensor.array.ndim - used
     for place, part in enumerate(parts):
@@ -62,10 +51,6 @@ def apply_simple(tensor, index):
             dim += left
         elif part is None:
             tensor = rows.unsqueeze(tensor, dim)
-            dim += 1
-        elif isinstance(part, bool):  # a new dimension, of which True takes the one place and False none
-            tensor = rows.unsqueeze(tensor, dim)
-            indices += [None] * (dim - len(indices)) + [new_tensor(np.zeros(int(part), np.int64))]
             dim += 1
         elif isinstance(part, slice):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
@@ -81,21 +66,9 @@ def apply_simple(tensor, index):
     return tensor, indices
 
 
-def counts_as_tuple(index):
-    """True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
-    if not isinstance(index, list | range) or len(index) >= 32:
-        return False
-    counts = any(isinstance(i, Tensor | list | tuple | range | slice) or i is Ellipsis or i is None for i in index)
-    if counts:
-        warn_once(LIST_AS_TUPLE, stacklevel=4)
-    return counts
-
-
 def dimensions_used(part):
     """How many dimensions of the tensor an index part stands for."""
     if part is None or part is Ellipsis:
-        return 0
-    if isinstance(part, bool):
         return 0
     return part.ndim if is_mask(part) else 1
 
@@ -109,7 +82,7 @@ def is_number(part):
     """True for an index that selects one place: an int, or an integer tensor without dimensions."""
     if isinstance(part, Tensor):
         return part.array.ndim == 0 and part.array.dtype.kind == "i"
-    return isinstance(part, int | np.integer)
+    return isinstance(part, int | np.integer) and not isinstance(part, bool)
 
 
 def index_tensor(part):
@@ -117,14 +90,12 @@ def index_tensor(part):
     from course_lib.surface.creation import tensor
 
     if not isinstance(part, Tensor):
-        if isinstance(part, str):
-            raise TypeError("new(): invalid data type 'str'")
         if not isinstance(part, list | tuple | np.ndarray | range):
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
                 f"{type(part).__name__})"
             )
-        part = tensor(list(part) if isinstance(part, range) else part)
+        part = tensor(part)
         part = part if part.array.size else part.long()
     if part.array.dtype.kind == "f" and part.array.size:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -154,36 +125,48 @@ def take_slice(tensor, dim, part, skip_whole=False):
     return rows.slice_dim(tensor, dim, start, max(start, end), step)
 
 
-class IndexBackward0(Node):
-    """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
+class NodeOfPlaces(Node):
+    """What nodes of `x[i]` and `x[i] = v` have in common: they keep indices, and their formulas take tensors."""
 
-    __slots__ = ("kept_indices", "kept_self_sym_sizes")
-    saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
+    __slots__ = ("kept_indices",)
 
     def apply(self, grad):
-        whole, index = np.zeros(self.kept_self_sym_sizes, grad.dtype), places(self, self.kept_indices)
-        if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype == np.int64:  # whole rows
-            rows_of_grad = grad.reshape(index[0].size, *whole.shape[1:])
-            kernels.add_rows(whole, index[0].reshape(-1) % max(len(whole), 1), rows_of_grad)
-        else:
-            np.add.at(whole, index, grad)
-        return (whole,)
+        return tuple(None if g is None else g.array for g in self.apply_to_tensors(new_tensor(grad)))
 
-    def apply_to_tensors(self, grad):
-        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
-        indices = [s and s.unpack(self) for s in self.kept_indices]
-        return (put_(whole, indices, grad, accumulate=True),)
+    def unpacked(self):
+        """The index tensors that are kept, after the version check."""
+        return [s and s.unpack(self) for s in self.kept_indices]
 
     def release(self):
         self.kept_indices = [s and FREED for s in self.kept_indices]
 
 
+class IndexBackward0(NodeOfPlaces):
+    """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
+
+    __slots__ = ("kept_self_sym_sizes",)
+    saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
+
+    def apply(self, grad):
+        whole = np.zeros(self.kept_self_sym_sizes, grad.dtype)
+        add_at(whole, numpy_index(self.unpacked()), grad)
+        return (whole,)
+
+    def apply_to_tensors(self, grad):
+        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
+        return (put_(whole, self.unpacked(), grad, accumulate=True),)
+
+
 add_slot_properties(IndexBackward0)
 
 
-def places(node, kept):
-    """The NumPy index that a node kept, after the version check."""
-    return numpy_index([s and s.unpack(node) for s in kept])
+def add_at(whole, index, values):
+    """Add values at the places of an index: whole rows are quicker by themselves."""
+    first = index[0]
+    if len(index) == 1 and first.dtype == np.int64 and np.shape(values) == (*first.shape[:1], *whole.shape[1:]):
+        kernels.add_rows(whole, first % max(len(whole), 1), values)
+    else:
+        np.add.at(whole, index, values)
 
 
 def numpy_index(indices):
@@ -191,18 +174,18 @@ def numpy_index(indices):
     return tuple(slice(None) if i is None else i.array for i in indices)
 
 
+def in_pytorchs_words(error):
+    """The IndexError for what NumPy says of an index."""
+    text = str(error).replace("for axis", "for dimension").replace("indexing arrays", "indexing tensors")
+    return IndexError(text.replace("boolean index did not match", "the shape of the mask does not match the"))
+
+
 def take(tensor, indices):
     """Elements at the places that index tensors name, in new memory."""
-    check_masks(tensor, indices)
     try:
         array = tensor.array[numpy_index(indices)]
     except IndexError as error:
-        if "broadcast" in str(error):
-            shapes = ", ".join(str(list(i.array.shape)) for i in indices if i is not None)
-            raise IndexError(
-                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-            ) from None
-        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+        raise in_pytorchs_words(error) from None
     result = new_tensor(kernels.packed(array) if array.ndim else array)
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)
@@ -214,22 +197,6 @@ def take(tensor, indices):
         if state.recording == 2:
             instrument(node, result)
     return result
-
-
-def check_masks(tensor, indices):
-    """IndexError when a mask does not have the shape of the dimensions it stands for."""
-    dim = 0
-    for index in indices:
-        if index is None or index.array.dtype.kind != "b":
-            dim += 1
-            continue
-        for place, n in enumerate(index.array.shape):
-            if n != tensor.array.shape[dim]:
-                raise IndexError(
-                    f"The shape of the mask {list(index.array.shape)} at index {place} does not match the shape of the "
-                    f"indexed tensor {list(tensor.array.shape)} at index {dim}"
-                )
-            dim += 1
 
 
 # --- writing -----------------------------------------------------------------------------------------------
@@ -250,10 +217,8 @@ def setitem(tensor, index, value):
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if type(index) is slice:
         view, indices = take_slice(tensor, 0, index, skip_whole=True), []
-    elif index is False:
-        return  # nothing is written, so nothing is counted
     else:
-        view, indices = apply_simple(tensor, None if index is True else index)
+        view, indices = apply_simple(tensor, index)
     if indices:
         put_(view, indices, value if value.array.shape[:1] != (1,) else rows.view(value, without_ones(value)))
     elif value.array.ndim == 0 != view.array.ndim:
@@ -278,26 +243,14 @@ def without_ones(value):
     return sizes
 
 
-class IndexPutBackward0(Node):
+class IndexPutBackward0(NodeOfPlaces):
     """The history of `x[i] = v` with index tensors: x gets no gradient where it was replaced, v gets it there."""
 
-    __slots__ = ("kept_indices", "kept_accumulate", "value_form")
+    __slots__ = ("kept_accumulate", "value_form")
     saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
 
-    def apply(self, grad):
-        index, (into, value) = places(self, self.kept_indices), self.edges
-        grad_self = grad_value = None
-        if into is not None:
-            grad_self = grad
-            if not self.kept_accumulate:
-                grad_self = np.array(grad)
-                grad_self[index] = 0
-        if value is not None:
-            grad_value = self.fit_value(np.asarray(grad[index]))
-        return grad_self, grad_value
-
     def apply_to_tensors(self, grad):
-        indices, (into, value) = [s and s.unpack(self) for s in self.kept_indices], self.edges
+        indices, (into, value) = self.unpacked(), self.edges
         grad_self = grad_value = None
         if into is not None:
             grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
@@ -312,16 +265,12 @@ class IndexPutBackward0(Node):
         fitted = fit(part, shape[extra:], dtype)
         return fitted.reshape(shape) if extra else fitted
 
-    def release(self):
-        self.kept_indices = [s and FREED for s in self.kept_indices]
-
 
 add_slot_properties(IndexPutBackward0)
 
 
 def put_(tensor, indices, value, accumulate=False):
     """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
-    check_masks(tensor, indices)
     is_tensor = isinstance(value, Tensor)
     values = value.array if is_tensor else value
     edges = (None, None)
@@ -341,7 +290,7 @@ def put_(tensor, indices, value, accumulate=False):
     kept = keep_all(indices) if tracked else None
     try:
         if accumulate:
-            np.add.at(memory, index, values)
+            add_at(memory, index, values)
         else:
             memory[index] = values
     except ValueError:
@@ -350,7 +299,7 @@ def put_(tensor, indices, value, accumulate=False):
             f"shape {list(memory[index].shape)}"
         ) from None
     except (IndexError, TypeError) as error:
-        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+        raise in_pytorchs_words(error) from None
     count_write(tensor)
     if tracked:
         node = init_node(IndexPutBackward0(), edges)

@@ -6,6 +6,7 @@ PyTorch: aten/src/ATen/native/TensorShape.cpp (cat, stack), derivatives.yaml.
 import numpy as np
 
 from course_lib.arrays import dtypes, kernels
+from course_lib.arrays.messages import type_name
 from course_lib.engine import grad_mode
 from course_lib.engine.arguments import dimension
 from course_lib.engine.build import mark_inference, rows
@@ -58,19 +59,14 @@ add_slot_properties(StackBackward0)
 
 def tensor_list(name, tensors):
     """The inputs of cat or stack, checked."""
-    if isinstance(tensors, Tensor) or not isinstance(tensors, list | tuple):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
+    if not isinstance(tensors, list | tuple):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(tensors)}")
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got {type(tensor).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type_name(tensor)}")
     if not tensors:
-        if name == "cat":
-            raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-        raise RuntimeError("stack expects a non-empty TensorList")
+        error = ValueError if name == "cat" else RuntimeError
+        raise error(f"torch.{name}(): expected a non-empty list of Tensors")
     return list(tensors)
 
 
@@ -86,9 +82,7 @@ def cat(tensors, dim=0):
         if len(shape) == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
         if len(shape) != len(first):
-            raise RuntimeError(
-                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
-            )
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (a, b) in enumerate(zip(first, shape, strict=True)):
             if d != dim and a != b:
                 raise RuntimeError(

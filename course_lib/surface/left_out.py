@@ -50,13 +50,10 @@ SAME = dict(
     concatenate="cat", divide="div", greater="gt", greater_equal="ge", less="lt", less_equal="le", moveaxis="movedim",
     multiply="mul", negative="neg", not_equal="ne", row_stack="vstack", subtract="sub", swapdims="swapaxes",
 )  # fmt: skip
-IN_TORCH = "get_rng_state initial_seed manual_seed seed set_rng_state".split()  # PyTorch has them in torch.random, too
 
 
 def other_spelling(module, name):
     """The name that is here and does the same, or None: torch.mul for torch.multiply."""
-    if module == "torch.random" and name in IN_TORCH:
-        return f"torch.{name}"
     ending = "_" if module == "torch.Tensor" and name.endswith("_") else ""
     same = SAME.get(name.removesuffix(ending))
     return None if same is None or same + ending in left_out(module) else f"{module}.{same}{ending}"
@@ -74,22 +71,6 @@ def read_sections(path):
 
 
 NOT_NEEDED = read_sections(Path(__file__).with_suffix(".txt"))
-VALUES = "contiguous_format default_generator e legacy_contiguous_format preserve_format strided".split()
-KINDS = {"torch.nn": "a module", "torch.optim": "an optimizer", "torch.optim.lr_scheduler": "a schedule"}
-
-
-def what_it_is(module, name):
-    """A function, a method, a class …: what PyTorch has under this name."""
-    if name in ("H", "mH", "real", "is_meta", "is_quantized", "grad_dtype"):
-        return "an attribute"
-    if name in VALUES:
-        return "a value"
-    if name in ("backends", "modules", "rnn"):
-        return "a package"
-    other = "a class" if name[0].isupper() else "a method" if module == "torch.Tensor" else "a function"
-    return KINDS.get(module, other)
-
-
 def left_out(module):
     """The names of a module that are answered with a sentence."""
     return [*INSTEAD.get(module, {}), *NOT_NEEDED.get(module, [])]
@@ -118,7 +99,7 @@ def missing(module, name):
         if same := other_spelling(module, name):
             return NameLeftOut(f"course_lib has {module}.{name} under one name only. Write {same}, which is the same.")
         return NameLeftOut(
-            f"{module}.{name} is {what_it_is(module, name)} of PyTorch's, and this course leaves it to PyTorch: change "
+            f"{module}.{name} is PyTorch's, and this course leaves it to PyTorch: change "
             "`import course_lib as torch` to `import torch`, and the cell runs there."
         )
     return no_such_name(module.replace("torch", "course_lib", 1), name)

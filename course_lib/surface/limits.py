@@ -11,11 +11,11 @@ from course_lib.arrays import dtypes
 class Limits:
     """What the numbers of a type reach. TypeError for a type of the other kind."""
 
-    def __init__(self, type, floating, number):
-        if not isinstance(type, dtypes.dtype) or type.is_floating_point != floating or type is dtypes.bool_:
-            other = "torch.iinfo" if floating else "torch.finfo"
-            raise TypeError(f"{self.__class__.__name__}() cannot use {type}; for the other kind there is {other}.")
-        limits = (np.finfo if floating else np.iinfo)(type.numpy)
+    def __init__(self, type, numpys, number):
+        try:
+            limits = numpys(type.numpy)
+        except ValueError:
+            raise TypeError(f"torch.{self.__class__.__name__} cannot use {type}; use the other of the two") from None
         for name in self.shown:
             setattr(self, name, number(str(getattr(limits, name)) if name == "resolution" else getattr(limits, name)))
         self.bits, self.dtype = 8 * type.itemsize, type.name
@@ -31,7 +31,7 @@ class finfo(Limits):
     shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type=dtypes.float32):
-        super().__init__(type, True, float)
+        super().__init__(type, np.finfo, float)
 
 
 class iinfo(Limits):
@@ -40,4 +40,4 @@ class iinfo(Limits):
     shown = ("min", "max")
 
     def __init__(self, type):
-        super().__init__(type, False, int)
+        super().__init__(type, np.iinfo, int)

@@ -18,7 +18,7 @@ from course_lib.engine.tensor import Tensor, memory_of, strides_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface import copying, creation, functions, indexing, left_out
 from course_lib.surface.device import device, strided
-from course_lib.surface.parsing import asking, known_dtype
+from course_lib.surface.parsing import asking
 
 state = grad_mode.state
 DEVICE = device
@@ -60,7 +60,7 @@ ROW_METHODS = """
     neg reciprocal addcmul addcdiv exp log log1p sqrt rsqrt sin cos tan tanh sigmoid relu abs erf sign floor ceil
     maximum minimum hypot triu tril clamp_min clamp_max remainder floor_divide
     transpose unsqueeze index_select gather masked_fill scatter scatter_add index_add
-    neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ zero_ fill_
+    mul_ neg_ reciprocal_ addcmul_ addcdiv_ exp_ sqrt_ sin_ tanh_ sigmoid_ relu_ abs_ floor_ round_ zero_ fill_
     lerp_ clamp_min_ masked_fill_ scatter_ scatter_add_ index_add_
 """.split()
 ROW_OPERATORS = {
@@ -70,13 +70,13 @@ ROW_OPERATORS = {
     "__floordiv__": "floor_divide", "__ifloordiv__": "floor_divide_", "swapaxes": "transpose",
 }  # fmt: skip
 FUNCTION_METHODS = """
-    add sub mul div pow square clamp clip round add_ sub_ mul_ div_ pow_ clamp_ round_
+    add sub mul div pow square clamp clip round add_ sub_ div_ pow_ clamp_
     eq ne lt le gt ge lt_ logical_not isnan isinf isfinite equal isclose allclose is_nonzero
     sum mean max min argmax argmin all any softmax log_softmax prod var std norm amax amin logsumexp cumsum cumprod
     sort argsort topk median nonzero unique
     mm mv dot bmm addmm matmul outer inner trace
     view reshape flatten t permute squeeze expand select unbind as_strided unfold sum_to_size
-    unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel ndimension
+    unflatten movedim tile narrow diagonal split chunk repeat repeat_interleave flip roll ravel
     masked_select index_fill_ index_copy_ index_put_ t_ transpose_ unsqueeze_ squeeze_ set_
     uniform_ normal_ random_ bernoulli_ multinomial exponential_
 """.split()
@@ -110,15 +110,43 @@ def __rsub__(self, other):
     return rows.rsub(self, other)
 
 
-for _name, _function in dict(
-    __rtruediv__=lambda self, other: rows.mul(rows.reciprocal(self), other),
-    __rmatmul__=lambda self, other: functions.matmul(creation.as_tensor(other), self),
-    __rfloordiv__=lambda self, other: rows.floor_divide(number(other, self), self),
-    __rmod__=lambda self, other: rows.remainder(number(other, self.detach()), self.detach()),  # as PyTorch: no gradient
-    __reversed__=lambda self: functions.flip(self, 0) if self.array.ndim else self,
-    __pos__=lambda self: self,
-).items():
-    method(_name)(_function)
+SHORT = {  # name: what it says of itself, and what it does
+    "__rtruediv__": ("other / self", lambda self, other: rows.mul(rows.reciprocal(self), other)),
+    "__rmatmul__": ("other @ self", lambda self, other: functions.matmul(creation.as_tensor(other), self)),
+    "__rfloordiv__": ("other // self", lambda self, other: rows.floor_divide(number(other, self), self)),
+    "__rmod__": (  # as PyTorch: no gradient
+        "other % self", lambda self, other: rows.remainder(number(other, self.detach()), self.detach())
+    ),
+    "__reversed__": ("The rows from the last", lambda self: functions.flip(self, 0) if self.array.ndim else self),
+    "__pos__": ("The tensor itself", lambda self: self),
+    "__contains__": ("value in self", lambda self, value: bool(np.any(self.array == getattr(value, "array", value)))),
+    "__float__": ("A Python number", lambda self: float(self._as_scalar())),
+    "__int__": ("A Python number", lambda self: int(self._as_scalar(warns=False))),
+    "__array_wrap__": ("A tensor of NumPy's result", lambda self, a, *_: creation.from_numpy(np.asarray(a))),
+    "where": ("self where the condition holds, other elsewhere", lambda self, condition, other: functions.where(
+        tensor_argument("where", "condition", condition), self, other
+    )),
+    "view_as": ("view to the shape of another tensor", lambda self, other: functions.view(self, other.shape)),
+    "reshape_as": ("reshape to the shape of another tensor", lambda self, other: functions.reshape(self, other.shape)),
+    "expand_as": ("expand to the shape of another tensor", lambda self, other: functions.expand(self, other.shape)),
+    "dim": ("The number of dimensions", lambda self: self.array.ndim),
+    "ndimension": ("The number of dimensions", lambda self: self.array.ndim),
+    "numel": ("The number of elements", lambda self: self.array.size),
+    "nelement": ("The number of elements", lambda self: self.array.size),
+    "element_size": ("Bytes of one element", lambda self: self.array.itemsize),
+    "is_floating_point": ("True for float32 and float64", lambda self: self.array.dtype.kind == "f"),
+    "tolist": ("Nested lists of Python numbers", lambda self: self.array.tolist()),
+    "clone": ("A copy in memory of its own that passes its gradient on", lambda self: rows.clone(self)),
+    "float": ("The tensor as float32: itself when it already is", lambda self: to(self, dtypes.float32)),
+    "double": ("The tensor as float64: itself when it already is", lambda self: to(self, dtypes.float64)),
+    "long": ("The tensor as int64: itself when it already is", lambda self: to(self, dtypes.int64)),
+    "bool": ("The tensor as bool: itself when it already is", lambda self: to(self, dtypes.bool_)),
+    "type_as": ("The tensor in the dtype of another", lambda self, other: to(self, other.dtype)),
+    "cpu": ("The tensor itself: everything is on the CPU", lambda self: self),
+}  # fmt: skip
+for _name, (_doc, _function) in SHORT.items():
+    _function.__name__, _function.__qualname__, _function.__doc__ = _name, f"Tensor.{_name}", f"{_doc}."
+    setattr(Tensor, _name, _function)
 
 
 @method()
@@ -134,38 +162,10 @@ def __invert__(self):
 
 
 @method()
-def __pos__(self):
-    return self
-
-
-@method()
 def __iter__(self):
     if self.array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(functions.unbind(self, 0))
-
-
-@method()
-def __contains__(self, value):
-    return bool(np.any(self.array == getattr(value, "array", value)))
-
-
-@method()
-def where(self, condition, other):
-    """self where the condition holds, other elsewhere."""
-    return functions.where(tensor_argument("where", "condition", condition), self, other)
-
-
-def _as_another(name):
-    def method_(self, other):
-        return getattr(functions, name)(self, tensor_argument(f"{name}_as", "other", other).array.shape)
-
-    method_.__doc__ = f"{name} to the shape of another tensor."
-    method(f"{name}_as")(method_)
-
-
-for _name in ("view", "reshape", "expand"):
-    _as_another(_name)
 
 
 @method()
@@ -182,14 +182,9 @@ Tensor.mT = property(lambda self: functions.mT(self))
 
 def reversed_dims(tensor):
     """All dimensions in reverse order, the old meaning of `.T`."""
-    if tensor.array.ndim == 0:
-        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.", stacklevel=3)
-    elif tensor.array.ndim != 2:
-        warn_once(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
-        )
+    if tensor.array.ndim != 2:
+        text = "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated"
+        warn_once(f"{text}. Consider `x.mT` to transpose batches of matrices, or `x.permute(...)`.", stacklevel=3)
     return rows.permute(tensor, tuple(range(tensor.array.ndim))[::-1])
 
 
@@ -216,25 +211,6 @@ def stride(self, dim=None):
     return strides if dim is None else strides[dimension(self, dim)]
 
 
-@method()
-def dim(self):
-    """The number of dimensions."""
-    return self.array.ndim
-
-
-@method()
-@method("nelement")
-def numel(self):
-    """The number of elements."""
-    return self.array.size
-
-
-@method()
-def element_size(self):
-    """Bytes of one element."""
-    return self.array.itemsize
-
-
 @method("type")
 def type_(self, dtype=None):
     """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
@@ -242,12 +218,6 @@ def type_(self, dtype=None):
         return self.dtype.tensor_type
     named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
     return self.to(named.get(dtype, dtype))
-
-
-@method()
-def is_floating_point(self):
-    """True for float32 and float64."""
-    return self.array.dtype.kind == "f"
 
 
 # --- to Python ---------------------------------------------------------------------------------------------
@@ -259,12 +229,6 @@ def item(self):
     if self.array.size != 1:
         raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
     return self.array.item()
-
-
-@method()
-def tolist(self):
-    """Nested lists of Python numbers."""
-    return self.array.tolist()
 
 
 @method()
@@ -290,16 +254,6 @@ def __bool__(self):
 
 
 @method()
-def __float__(self):
-    return float(self._as_scalar())
-
-
-@method()
-def __int__(self):
-    return int(self._as_scalar(warns=False))
-
-
-@method()
 def _as_scalar(self, warns=True):
     if warns and state.grad_enabled and self.requires_grad:
         warn_once(messages.SCALAR_OF_GRAD, stacklevel=3)
@@ -319,12 +273,6 @@ def __index__(self):
 
 
 @method()
-def clone(self):
-    """A copy in memory of its own, with a counter of its own, that passes its gradient on."""
-    return rows.clone(self)
-
-
-@method()
 def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
     """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
     copy = copy or [argument for argument in args if isinstance(argument, bool)][1:] == [True]
@@ -339,46 +287,18 @@ def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
             raise TypeError(functions.wrong_form("to", argument))
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
-    dtype = None if dtype is None else known_dtype("to", dtype)
-    if (dtype is None or dtype is self.dtype) and not copy:
+    kind = creation.numpy_type(dtype, self.array.dtype)
+    if kind == self.array.dtype and not copy:
         return self
-    dtype = dtype or self.dtype
-    if not dtype.is_floating_point:
+    if kind.kind != "f":
         self = self.detach()  # no gradient leads back from integers, and nothing is recorded
-    return rows.to_copy(self, dtype.numpy)
-
-
-def _converter(name, dtype):
-    def convert(self):
-        return to(self, dtype)
-
-    convert.__name__ = name
-    convert.__doc__ = f"The tensor as {dtype.name}: itself when it already is."
-    setattr(Tensor, name, convert)
-
-
-for _name, _dtype in dict(
-    float=dtypes.float32, double=dtypes.float64, long=dtypes.int64, bool=dtypes.bool_
-).items():
-    _converter(_name, _dtype)
+    return rows.to_copy(self, kind)
 
 
 @method("__getattr__")
 def missing_attribute(self, name):
     """Called for what a tensor does not have: of PyTorch's methods that are left out it says what to do instead."""
     raise left_out.missing("torch.Tensor", name)
-
-
-@method()
-def type_as(self, other):
-    """The tensor in the dtype of another."""
-    return to(self, tensor_argument("type_as", "other", other).dtype)
-
-
-@method()
-def cpu(self):
-    """The tensor itself: everything is on the CPU."""
-    return self
 
 
 def _new(name):
@@ -407,11 +327,6 @@ def numpy(self, *, force=False):
 def __array__(self, dtype=None, copy=None):
     array = numpy(self)
     return array if dtype is None else array.astype(dtype, copy=False)
-
-
-@method()
-def __array_wrap__(self, array, context=None, return_scalar=False):
-    return creation.from_numpy(np.asarray(array))
 
 
 # --- writing in place --------------------------------------------------------------------------------------

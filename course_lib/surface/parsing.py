@@ -20,7 +20,7 @@ from course_lib.engine.tensor import Tensor
 
 KINDS = {  # what a parameter takes, in words -> the parameters of that kind
     "Tensor": "input self mat1 mat2 vec vec2 tensor tensor1 tensor2 mask src condition A B x1 x2 bias target query key "
-    "running_mean running_var index weight source",
+    "running_mean running_var index weight source out",
     "Tensor or Number": "other exponent end value min max",
     "tuple of Tensors": "tensors",
     "int": "dim dim0 dim1 dim2 k n m steps diagonal offset decimals chunks start_dim end_dim num_samples groups",
@@ -34,7 +34,7 @@ KINDS = {parameter: kind for kind, parameters in KINDS.items() for parameter in 
 OTHERWISE = {  # where a parameter of that name takes something else
     ("select", "index"): "int", ("lerp", "weight"): "Tensor or Number", ("movedim", "source"): "tuple of ints",
     **{(name, "dim"): "tuple of ints" for name in "sum mean std var amax amin all any norm logsumexp squeeze".split()},
-    **{(name, "other"): "Tensor" for name in "matmul maximum minimum atan2 logaddexp equal isclose allclose".split()},
+    **{(name, "other"): "Tensor" for name in "matmul mv dot bmm maximum minimum atan2 equal allclose".split()},
 }  # fmt: skip
 NUMBERS = int | float | np.number | np.bool_
 TYPES = {
@@ -107,14 +107,3 @@ def asking(function, name=None, method=False, module="course_lib"):
 def asking_later(function):
     """The same for a function of a module that users import."""
     return asking(function, module=function.__module__)
-
-
-# --- single arguments, brought to one form -------------------------------------------------------------------
-
-
-def known_dtype(name, value):
-    """A dtype, or what Python's float, int or bool stands for; TypeError that names the function for anything else."""
-    found = dtypes.PYTHON.get(value) if isinstance(value, type) else value
-    if not isinstance(found, dtypes.dtype):
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(value)}")
-    return found

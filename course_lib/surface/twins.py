@@ -23,27 +23,13 @@ from course_lib.surface.joining import cat, stack
 state = grad_mode.state
 
 
-def _products_of_others(x, result, dim):
-    if x.array.ndim == 0:
+def _products_of_others(x, dim):
+    if not x.array.size or not x.array.ndim:
         return creation.ones_like(x)
-    if x.array.all():
-        return result / x
-    n = x.array.shape[dim]
-    if n == 1:
-        return creation.ones_like(x).detach()
-    ones = creation.ones_like(x.detach().narrow(dim, 0, 1))
+    ones, n = creation.ones_like(x.detach().narrow(dim, 0, 1)), x.array.shape[dim]
     before = cat([ones, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
     after = cat([ones, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
     return before * after
-
-
-def _prod_grad(grad, x, result):
-    if not state.grad_enabled and np.sum(x.array == 0) > 1:
-        return creation.zeros_like(x)
-    if x.array.ndim == 0 or x.array.all():
-        return grad * _products_of_others(x, result, 0)
-    products = _products_of_others(composites.reshape(x, -1), result, 0)
-    return composites.reshape(grad * products, x.array.shape)
 
 
 def _cumprod_grad(grad, x, result, dim):
@@ -97,15 +83,6 @@ def _cat_grads(grads, sizes, split_size, dim):
     return cat(pieces, dim)
 
 
-def _share_among_equals(grad, x, result, dim, keepdim):
-    equal = kernels.equal_to_extreme(x.array, result.array, dim, keepdim)
-    count = np.add.reduce(equal, axis=dim, keepdims=dim is not None, dtype=np.int64)
-    if dim is None:
-        return rows.masked_fill_tensor_(creation.zeros_like(x), new_tensor(equal), grad / new_tensor(count))
-    sizes = [1 if d in dim else n for d, n in enumerate(x.array.shape)]
-    return (grad if keepdim else composites.reshape(grad, sizes)) / new_tensor(count) * new_tensor(equal)
-
-
 def _zeros_of(x, sizes):
     return new_tensor(np.zeros(sizes, x.array.dtype))
 
@@ -155,17 +132,9 @@ def _grad_of_right(a, grad, sizes, strides):
 
 
 def _sum_repeats(grad, sizes, repeats):
-    for _ in range(len(repeats) - len(sizes)):
-        grad = rows.sum_dim(grad, (0,), False)
-    parts, summed = [], []
-    for n, m in zip(repeats[len(repeats) - len(sizes) :], sizes, strict=True):
-        if n != 1:
-            summed.append(len(parts))
-            parts.append(n)
-        parts.append(m)
-    if 0 in repeats:
-        return _zeros_of(grad, sizes)
-    return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(summed), False) if summed else grad
+    sizes = (1,) * (len(repeats) - len(sizes)) + tuple(sizes)
+    parts = [n for pair in zip(repeats, sizes, strict=True) for n in pair]
+    return rows.sum_dim(composites.reshape(grad, tuple(parts)), tuple(range(0, len(parts), 2)), False)
 
 
 def _stack_grads(grads, sizes, dim):
@@ -180,14 +149,13 @@ ON_TENSORS.update(
     zeros_of=_zeros_of,
     sum_to=_sum_to,
     power=lambda x, exponent: rows.pow_number(x, exponent),
-    prod_grad=_prod_grad,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
     typed=lambda grad, x: grad.to(x.dtype),
     deviations=lambda x, dim: x - (composites.mean(x) if dim is None else composites.mean(x, dim, True)),
     zero_where=lambda mask, x: rows.masked_fill(x, mask, 0.0),
-    share_among_equals=_share_among_equals,
+    equals=lambda x, result, dim: new_tensor(kernels.equals(x.array, result.array, dim)),
     put_along=_put_along,
     restore_dim=_restore_dim,
     mean_grad=lambda grad, sizes, count: rows.div_number(rows.expand(grad, tuple(sizes)), count),
@@ -202,7 +170,7 @@ ON_TENSORS.update(
     back_from_windows=_back_from_windows,
     error_function=lambda x: rows.erf(x),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
-    sum_repeats=_sum_repeats,
+    sum_repeats=lambda grad, sizes, repeats: composites.reshape(_sum_repeats(grad, sizes, repeats), tuple(sizes)),
     finite=lambda x: new_tensor(np.isfinite(x.array)),
     rolled=lambda x, shifts, dims: rows.roll(x, shifts, dims),
 )

@@ -101,10 +101,16 @@ def quiet(function):
         return function()
 
 
+ADVICE = (  # of PyTorch's, which ours leaves out
+    " You should only implement one of them", " Hint: only one pair of hooks", " If you are using Distributed",
+    " This is not supported by the current autograd engine",
+)  # fmt: skip
+
+
 def words(message):
-    """A message without what belongs to one run or one library: addresses, C++ lines, the engine's own hints."""
+    """A message without what belongs to one run or one library: addresses, C++ lines, further advice."""
     text = re.sub(r"0x[0-9a-f]+", "0x0", str(message))
-    text = re.sub(r"\(Triggered internally at .*", "", text, flags=re.DOTALL)
+    text = re.sub(rf"\(Triggered internally at .*|({'|'.join(ADVICE)}).*", "", text, flags=re.DOTALL)
     return re.sub(r"\bcourse_lib\b", "torch", text).strip()
 
 

@@ -1,6 +1,6 @@
 """Errors and warnings of every kind, to the letter."""
 
-from kit import leaf, program, raises, warned
+from kit import kind, leaf, program, raises, warned
 
 
 @program
@@ -162,7 +162,7 @@ def ops_errors(T):
         raises(lambda: T.tensor([1, 2]).log_softmax(0)),
         T.tensor([4, 1]).sqrt(),
         T.tensor([3, 2]).cumsum(0),
-        raises(lambda: T.zeros(0).max()),
+        kind(lambda: T.zeros(0).max()),
         raises(lambda: T.zeros(0, 2).max(0)),
         raises(lambda: x.view(-1, -1)),
         raises(lambda: x[2]),

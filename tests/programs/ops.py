@@ -121,8 +121,7 @@ programs(
         T.tensor(M).argmax(0, keepdim=True),
     ],
     extremes_of_nothing=lambda T: [
-        raises(lambda: T.zeros(0).min()),
-        raises(lambda: T.zeros(0).amax()),
+        kind(lambda: T.zeros(0).min()),
         raises(lambda: T.zeros(0, 2).max(0)),
         T.zeros(0, 2).max(1).values,
     ],
@@ -149,10 +148,10 @@ programs(
     ),
     product_errors=lambda T: [
         raises(lambda: T.mm(T.ones(2), T.ones(2, 2))),
-        raises(lambda: T.mv(T.ones(2), T.ones(2))),
+        kind(lambda: T.mv(T.ones(2), T.ones(2))),
         raises(lambda: T.dot(T.ones(2), T.ones(3))),
-        raises(lambda: T.dot(T.ones(2, 2), T.ones(2))),
-        raises(lambda: T.bmm(T.ones(2, 2), T.ones(2, 2))),
+        kind(lambda: T.dot(T.ones(2, 2), T.ones(2))),
+        kind(lambda: T.bmm(T.ones(2, 2), T.ones(2, 2))),
         raises(lambda: T.bmm(T.ones(2, 2, 3), T.ones(3, 3, 2))),
     ],
     cross_and_trace=lambda T: [T.trace(T.tensor([[1.0, 2.0], [3.0, 4.0]]))],
@@ -267,7 +266,7 @@ programs(
     split_errors=lambda T: [
         raises(lambda: T.arange(5).split([1, 1])),
         raises(lambda: T.arange(5).chunk(0)),
-        raises(lambda: T.tensor(1.0).split(1)),
+        kind(lambda: T.tensor(1.0).split(1)),
     ],
     sum_to_size=lambda T: [
         grad_of(T, lambda x: x.sum_to_size(1, 3), M),

@@ -32,13 +32,6 @@ def truth_refused(x, message, error=RuntimeError):
     return x
 
 
-def floats_only(name, x, dim):
-    """NotImplementedError for integers (if there are any elements), in the words of PyTorch's kernels."""
-    if x.dtype.kind != "f" and x.size:
-        kernel = "lastdim_kernel_impl" if dim == x.ndim - 1 else "kernel_impl"
-        raise NotImplementedError(f'"{name}_{kernel}" not implemented for \'{title(x).title}\'')
-
-
 def same_type(a, b):
     """RuntimeError unless both matrices hold the same element type: products do not promote."""
     if a.dtype != b.dtype:

@@ -13,9 +13,8 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.arrays.dtypes import F32
-from course_lib.arrays.kernels.checks import floats, sizes_of_both
+from course_lib.arrays.kernels.checks import truth_refused
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
-from course_lib.arrays.kernels.views import broadcast
 from course_lib.arrays.memory import UNSHARED
 
 
@@ -29,16 +28,10 @@ def subtract(a, b):
 def check_difference(*operands):
     """RuntimeError for a difference of truth values, in arrays or alone."""
     wrong = [type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in operands]
-    if all(wrong):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
     if any(wrong):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
+        what, use = ("two bool tensors", "`^` or `logical_xor()`") if all(wrong) else ("a bool tensor", "")
+        hint = f"Use the {use}" if use else "If you are trying to invert a mask, use the `~` or `logical_not()`"
+        raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. {hint} operator instead.")
 
 
 def scaled(x, alpha):
@@ -54,35 +47,24 @@ def scaled(x, alpha):
 
 def lerp(start, end, weight):
     """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
-    weight = getattr(weight, "array", weight)
-    if np.ndim(weight):
-        return np.where(abs(weight) < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight))
-    return start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)
+    near, far = start + weight * (end - start), end - (end - start) * (1 - weight)
+    return np.where(np.abs(weight) < 0.5, near, far).astype(start.dtype)
 
 
 def power(base, exponent):
-    """base ** exponent; an integer raised to a negative integer is 0, or RuntimeError if that one is a number."""
-    if base.dtype.kind in "ib" and np.asarray(exponent).dtype.kind in "ib":
-        if not isinstance(exponent, np.ndarray | np.generic):
-            if exponent < 0:
-                raise RuntimeError("Integers to negative integer powers are not allowed.")
-            if base.dtype.kind == "b" and type(exponent) is bool:
-                return base if exponent else np.ones_like(base)
-        elif base.dtype.kind == "b":
-            sizes_of_both(base, exponent)
-            raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-        else:
-            odd = np.where(exponent % 2, -1, 1)
-            inverse = np.where(base == 1, 1, np.where(base == -1, odd, 0))
-            return np.where(exponent < 0, inverse, base ** np.maximum(exponent, 0))
-    if type(exponent) is float and abs(exponent) == 0.5 and base.dtype.kind == "f":
-        root = np.sqrt(base)  # which keeps the sign of zero
-        return root if exponent > 0 else 1 / root
-    if not isinstance(exponent, np.ndarray | np.generic):
-        if base.dtype.kind == "f" and exponent in (3, -2):  # as PyTorch; NumPy's way takes a hundred times as long
+    """base ** exponent; RuntimeError for integers raised to negative integers."""
+    is_number = not isinstance(exponent, np.ndarray | np.generic)
+    if base.dtype.kind != "f" and np.asarray(exponent).dtype.kind in "ib":
+        truth_refused(base, "\"pow\" not implemented for 'Bool'", NotImplementedError)
+        if np.any(np.less(exponent, 0)):
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if is_number and base.dtype.kind == "f":
+        if abs(exponent) == 0.5:
+            root = np.sqrt(base)  # which keeps the sign of zero
+            return root if exponent > 0 else 1 / root
+        if exponent in (3, -2):  # as PyTorch; NumPy's way takes a hundred times as long
             return base * base * base if exponent == 3 else 1 / (base * base)
-        return base**exponent
-    return np.power(base, exponent)
+    return base**exponent if is_number else np.power(base, exponent)
 
 
 def logistic(x):
@@ -217,58 +199,34 @@ def sign(x):
 sgn = sign
 
 
-def floor_quotient(a, b):
-    """a / b rounded down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind != "f" and not np.all(b):
+def divisor(a, b):
+    """b; RuntimeError when integers would be divided by zero."""
+    if a.dtype.kind != "f" and not isinstance(b, float) and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
-    return np.floor_divide(a, b)
+    return b
 
 
 def number_power(base, exponent):
-    """A Python number to the power of an array, in the array's type; integers are rounded towards zero."""
+    """A Python number to the power of an array, in the array's type."""
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
-    if exponent.dtype.kind == "b" and type(base) is bool:
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    exponent = exponent.astype(np.int64)
-    return power(np.full(exponent.shape, int(base) if type(base) is bool else base), exponent)
-
-
-def limited(function, x, limit):
-    """x limited on one side, in the type that x and the number have together."""
-    x = x.astype(np.float32) if x.dtype.kind != "f" and isinstance(limit, float) else x
-    return function(x, limit).astype(x.dtype)
-
-
-def combined(beta, x, alpha, product):
-    """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
-    beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
-    if x.shape != product.shape:
-        broadcast(x, product.shape)  # raises when it does not fit
-    if beta == 0:
-        return alpha * product
-    return np.asarray(beta * x + alpha * product, product.dtype)
+    return power(np.full(exponent.shape, int(base)), exponent.astype(np.int64))
 
 
 def rounded_quotient(a, b, rounding_mode):
     """a / b rounded down ("floor") or towards zero ("trunc"). RuntimeError for integers divided by zero."""
+    down = np.floor_divide(a, divisor(a, b))
     if rounding_mode == "floor":
-        return floor_quotient(a, b)
-    if a.dtype.kind == "f":
-        return np.trunc(a / b)
-    down = floor_quotient(a, b)
-    return down + ((down < 0) & (down * b != a))
+        return down
+    return np.trunc(a / b) if a.dtype.kind == "f" else down + ((down < 0) & (down * b != a))
 
 
 def remainder(a, b):
     """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
-    if a.dtype.kind == "f" or isinstance(b, float):
-        a = a.astype(F32) if a.dtype.kind != "f" else a
-        rest = np.fmod(a, b)  # keeps the sign of a zero, as PyTorch does
-        return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-    if not np.all(b):
-        raise RuntimeError("ZeroDivisionError")
-    return np.mod(a, b)
+    if a.dtype.kind != "f" and isinstance(b, float):
+        a = a.astype(F32)
+    rest = np.fmod(a, divisor(a, b))  # keeps the sign of a zero, as PyTorch does
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
 def rounded(function, x):
@@ -289,22 +247,6 @@ def zero_where(mask, x):
 
 
 zeroed = zero_where  # of a tensor that nobody else sees: overwritten in place
-
-
-def fmod(a, b):
-    """What is left of a / b rounded towards zero; RuntimeError for integers divided by zero."""
-    if a.dtype.kind != "f" and not np.all(b):
-        raise RuntimeError("ZeroDivisionError")
-    return np.fmod(a, b)
-
-
-def rounded_to(x, decimals):
-    """x rounded to so many places after the point, or before it when that is negative."""
-    if decimals == 0:
-        return rounded(np.round, x)
-    floats(x, "round_cpu")
-    factor = x.dtype.type(10.0 ** abs(decimals))
-    return np.round(x * factor) / factor if decimals > 0 else np.round(x / factor) * factor
 
 
 def inverse_or_zero(x):

@@ -28,10 +28,10 @@ def is_quicker_turned(a, b):
 def matrix_product_plus(bias, a, b):
     """a @ b + bias, the bias added in place on the fresh product."""
     if not a.dtype is b.dtype is bias.dtype:
-        same_type(a, b)
-        if bias.dtype != b.dtype:
-            kinds = f"{title(bias).title} and {title(b).title}"
-            raise RuntimeError(f"self and mat2 must have the same dtype, but got {kinds}")
+        for name, x in (("self", bias), ("mat1", a)):
+            if x.dtype != b.dtype:
+                kinds = f"{title(x).title} and {title(b).title}"
+                raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds}")
     if b.size > 30_000 and is_quicker_turned(a, b) and bias.shape == b.shape[1:]:
         return np.add(b.T.dot(a.T).T, bias, order="C")  # the addition puts it in rows
     product = a.dot(b)

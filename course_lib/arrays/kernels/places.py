@@ -7,7 +7,7 @@ PyTorch: aten/src/ATen/native (TensorAdvancedIndexing.cpp, ScatterGatherChecks.h
 import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
-from course_lib.arrays.kernels.checks import sizes_differ, whole
+from course_lib.arrays.kernels.checks import sizes_of_both, whole
 
 
 def masked_fill(x, mask, value):
@@ -16,14 +16,8 @@ def masked_fill(x, mask, value):
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {title(mask).c_name}")
     value = getattr(value, "array", value)
     if np.ndim(value):
-        raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{np.ndim(value)} dimension(s)."
-        )
-    try:
-        mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, x.shape))
-    except ValueError:
-        raise sizes_differ(mask.shape, x.shape) from None
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value, but got {np.ndim(value)} dimension(s).")
+    sizes_of_both(mask, x)
     return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
 
 
@@ -34,12 +28,9 @@ def as_line(x):
 
 def pick(x, dim, index):
     """Elements of x at the places index names along a dimension; RuntimeError for a place that is not there."""
-    if index.dtype.kind != "i":
-        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if not (x.ndim and index.ndim):
         return pick(as_line(x), dim, as_line(index)).reshape(index.shape)
-    check_scattered(x, dim, index, index)
-    check_places(index, x.shape[dim], dim)
+    check_scattered(x, dim, index, index, "gather")
     x = x[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
     return np.take_along_axis(x, index, axis=dim)
 
@@ -74,15 +65,14 @@ def scatter_add(x, dim, index, src):
     return result
 
 
-def check_scattered(x, dim, index, src):
+def check_scattered(x, dim, index, src, name="scatter"):
     """RuntimeError for an index of places that are not there, or of another form than x and its sources."""
     if index.dtype.kind != "i":
-        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     sizes, places, given = (np.shape(each) or (1,) for each in (x, index, src))
-    if len(sizes) != len(places):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if len(places) != len(given):
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if not len(sizes) == len(places) == len(given):
+        which = "src" if len(sizes) == len(places) else "input"
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {which} tensor")
     if any(d != dim and i > n for d, (i, n) in enumerate(zip(places, sizes, strict=True))) or any(
         i > n for i, n in zip(places, given, strict=True)
     ):

@@ -12,9 +12,9 @@ import warnings
 import numpy as np
 
 from course_lib.arrays.dtypes import of_array as title
-from course_lib.arrays.kernels.checks import floats_only
+from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.kernels.elementwise import ZERO, mul_number, sgn, where, zeroed
-from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like
+from course_lib.arrays.kernels.layouts import counting, in_rows
 
 
 def running(function, x, dim):
@@ -90,9 +90,6 @@ def extreme_along(x, find, dim, keepdim):
     """(values, indices) of the first largest or smallest element along one dimension."""
     if x.ndim == 0:
         return x.copy(), np.int64(0)
-    if not x.shape[dim]:
-        name = find.__name__.removeprefix("arg")
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
     indices = np.expand_dims(find(x, axis=dim), dim)
     values = np.take_along_axis(x, indices, axis=dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
@@ -100,7 +97,7 @@ def extreme_along(x, find, dim, keepdim):
 
 def softmax(x, dim):
     """exp(x) divided by its sum along one dimension."""
-    floats_only("softmax", x, dim)
+    floats(x, "softmax_lastdim_kernel_impl")
     if x.ndim == 0:
         return np.exp(x - x)
     if not x.size:
@@ -112,7 +109,7 @@ def softmax(x, dim):
 
 def log_softmax(x, dim):
     """x minus the logarithm of the sum of its exponentials along one dimension."""
-    floats_only("log_softmax", x, dim)
+    floats(x, "log_softmax_lastdim_kernel_impl")
     if x.ndim == 0:
         return x - x
     if not x.size:
@@ -165,9 +162,9 @@ def numel(sizes, dim=None):
 
 def put_along(grad, sizes, dim, indices, keepdim):
     """Zeros, with the gradient at the given indices along a dimension."""
-    result = np.zeros(sizes, grad.dtype)
     if not sizes:
         return grad
+    result = np.zeros(sizes, grad.dtype)
     if not keepdim:
         grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
     np.put_along_axis(result, indices, grad, axis=dim)
@@ -182,8 +179,6 @@ def product(x, dim=None, keepdim=False):
 def vector_norm(x, ord, dim, keepdim):
     """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
     x = np.abs(x)
-    if not x.size and (ord < 0 or ord == math.inf):
-        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm of nothing: it has no identity")
     if ord == math.inf:
         return in_rows(np.max(x, axis=dim, keepdims=keepdim))
     if ord == -math.inf:
@@ -198,16 +193,8 @@ def vector_norm(x, ord, dim, keepdim):
 def extreme(x, function, name):
     """The largest or smallest of all elements; RuntimeError when there are none."""
     if x.size == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-            "with the 'dim' argument."
-        )
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     return function(x)
-
-
-def extremes(function, x, dim, keepdim):
-    """np.max or np.min along dimensions."""
-    return in_rows(function(x, axis=dim, keepdims=keepdim))
 
 
 def sort(x, dim, descending):
@@ -220,19 +207,15 @@ def sort(x, dim, descending):
     else:
         indices = np.argsort(x, axis=dim, kind="stable")
     values = np.take_along_axis(x, indices, axis=dim)
-    in_rows = x.flags.c_contiguous and indices.flags.c_contiguous
-    return laid_out_like(values, x), indices if in_rows else laid_out_like(indices, x)
+    return values, indices
 
 
 def topk(x, k, dim, largest):
     """(values, indices) of the k largest or smallest elements along one dimension, in order."""
-    if k > (x.shape[dim] if x.ndim else 1):
+    if not 0 <= k <= (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    if x.ndim == 0:
-        return sort(x, dim, largest)
-    values, places = sort(x, dim, largest)
-    first = (slice(None),) * dim + (slice(k),)
-    return in_rows(values[first]), in_rows(places[first])
+    first = (slice(None),) * dim + (slice(k),) if x.ndim else ()
+    return tuple(in_rows(part[first]) for part in sort(x, dim, largest))
 
 
 def logsumexp(x, dim, keepdim):
@@ -243,21 +226,15 @@ def logsumexp(x, dim, keepdim):
     return in_rows(result.astype(x.dtype) if keepdim else result.astype(x.dtype).squeeze(dim))
 
 
-def spread(function, x, dim, correction, keepdim):
-    """The variance or standard deviation; RuntimeError for integers."""
+def variance(x, dim, correction, keepdim):
+    """The variance, computed in double precision; RuntimeError for integers."""
     if x.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    how = {"axis": dim, "dtype": np.float64, "ddof": correction, "keepdims": keepdim}  # squares may overflow float32
-    results = math.prod(n for axis, n in enumerate(x.shape) if dim is not None and axis not in dim)
-    if results and x.size // results > correction:
-        return in_rows(function(x, **how).astype(x.dtype))
-    warnings.warn(
-        f"{function.__name__}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-        "factor (input numel divided by output numel).", stacklevel=5,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy says it in its own words
-        return in_rows(function(x, **how).astype(x.dtype))
+    freedom = numel(x.shape, dim) - correction
+    if freedom <= 0:
+        warnings.warn("std(), var(): degrees of freedom is <= 0. Use correction=0, or more elements.", stacklevel=5)
+    squares = deviations(x.astype(np.float64), dim) ** 2
+    return in_rows((np.add.reduce(squares, axis=dim, keepdims=keepdim) / max(freedom, 0)).astype(x.dtype))
 
 
 def deviations(x, dim):
@@ -293,23 +270,16 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
     return slope * zeroed(result == 0, grad / result ** (ord - 1))
 
 
-def equal_to_extreme(x, result, dim, keepdim):
-    """Where x attains its extreme value; NaN counts as attained in an extreme of all elements."""
-    if dim is None and np.isnan(result):
-        return np.isnan(x)
-    return x == restore_dim(result, x.shape, dim, keepdim)
-
-
 def share_among_equals(grad, x, result, dim, keepdim):
-    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does.
+    """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does."""
+    counts = equals(x, restore_dim(result, x.shape, dim, keepdim), dim)
+    return where(counts == math.inf, 0.0, restore_dim(grad, x.shape, dim, keepdim) / counts)
 
-    That of an extreme of all elements reaches no others, not even as NaN.
-    """
-    equal = equal_to_extreme(x, result, dim, keepdim)
-    count = np.add.reduce(equal, axis=dim, keepdims=True, dtype=np.int64)
-    if dim is None:
-        return where(equal, grad / count.astype(grad.dtype), 0.0)
-    return restore_dim(grad, x.shape, dim, keepdim) * equal / count.astype(grad.dtype)
+
+def equals(x, result, dim):
+    """How many elements attain an extreme value, at these elements; infinity elsewhere."""
+    equal = np.isnan(x) if dim is None and np.isnan(result) else x == result
+    return (np.add.reduce(equal, axis=dim, keepdims=True) / equal).astype(x.dtype)
 
 
 def median(x):

@@ -13,7 +13,7 @@ import numpy as np
 from course_lib.arrays.dtypes import BOOL
 from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_of
-from course_lib.arrays.memory import Storage
+from course_lib.arrays.memory import Storage, part_of
 
 RESHAPE_ALWAYS_COPIES = np.lib.NumpyVersion(np.__version__) < "2.1.0"  # where it must; it has no `copy` to forbid it
 
@@ -96,32 +96,22 @@ def broadcast(x, sizes):
     strides, and takes ten times as long.
     """
     x, sizes = np.asarray(x), [int(n) for n in sizes]
-    shape, strides, lead = x.shape, x.strides, len(sizes) - x.ndim
+    shape, lead = x.shape, len(sizes) - x.ndim
     if lead < 0:
         kind = "CPUBoolType" if x.dtype is BOOL else title(x).tensor_type
         raise RuntimeError(
             f"expand({kind}{{{list(shape)}}}, size={sizes}): the number of sizes provided ({len(sizes)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
-    wanted, steps, step_of_new = list(sizes), [0] * len(sizes), x.itemsize if x.ndim else 0
-    for d in range(len(sizes) - 1, -1, -1):
-        n, steps[d] = (shape[d - lead], strides[d - lead]) if d >= lead else (1, step_of_new)
-        if sizes[d] == -1 and d >= lead:
-            wanted[d] = n
-        elif sizes[d] != n:
-            steps[d] = 0
-            size = f"The expanded size of the tensor ({sizes[d]})"
-            if sizes[d] < 0 and d < lead:
-                raise RuntimeError(f"{size} isn't allowed in a leading, non-existing dimension {d}")
-            if n != 1 or sizes[d] < 0:
-                raise RuntimeError(
-                    f"{size} must match the existing size ({n}) at non-singleton dimension {d}.  Target sizes: "
-                    f"{sizes}.  Tensor sizes: {list(shape)}"
-                )
-        step_of_new = wanted[d] * steps[d]
-    if x.flags.c_contiguous and x.size and 0 not in wanted:
-        return np.ndarray(wanted, x.dtype, x, 0, steps)
-    return np.lib.stride_tricks.as_strided(x, wanted, steps)
+    wanted = sizes[:lead] + [n if size == -1 else size for size, n in zip(sizes[lead:], shape, strict=True)]
+    for d in reversed(range(len(sizes))):
+        size, n = wanted[d], shape[d - lead] if d >= lead else 1
+        if size < 0 or n not in (1, size):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({n}) at non-singleton "
+                f"dimension {d}.  Target sizes: {sizes}.  Tensor sizes: {list(shape)}"
+            )
+    return expand(x, wanted)
 
 
 def take_index(x, dim, index):
@@ -143,8 +133,11 @@ def expand(x, sizes):
     """x repeated to a shape without a copy: who would write to such a gradient is refused, as in PyTorch."""
     x = np.asarray(x)
     lead = len(sizes) - x.ndim
-    steps = tuple(0 if d < lead or x.shape[d - lead] != n else x.strides[d - lead] for d, n in enumerate(sizes))
-    return np.ndarray(sizes, x.dtype, x, 0, steps) if x.flags.c_contiguous else np.broadcast_to(x, sizes)
+    own = (x.shape[0] * x.strides[0] if x.ndim else x.itemsize,) * lead + x.strides
+    steps = [0 if n != 1 and (d < lead or x.shape[d - lead] != n) else own[d] for d, n in enumerate(sizes)]
+    if x.flags.c_contiguous and x.size:
+        return np.ndarray(sizes, x.dtype, x, 0, steps)
+    return np.lib.stride_tricks.as_strided(x, sizes, steps)
 
 
 def reshape(x, sizes):
@@ -195,8 +188,7 @@ def flip(x, dims):
 
 def as_strided(x, size, stride, offset):
     """A view of the storage behind x, by shape, steps and beginning in elements."""
-    steps = [step * x.itemsize for step in stride]
-    return np.ndarray(size, x.dtype, Storage(x).array.ravel(order="K"), offset * x.itemsize, steps)
+    return part_of(Storage(x).array.ravel(order="K"), size, stride, offset)
 
 
 def windows_along(x, dim, size, step):

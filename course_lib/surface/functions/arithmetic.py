@@ -11,21 +11,18 @@ from course_lib.engine.arguments import number_of, rank
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
 from course_lib.engine.tensor import Tensor, new_tensor
-from course_lib.surface.functions.results import store
+from course_lib.surface.functions.results import named, store
 
 
 def add(input, other, *, alpha=1, out=None):
     """input + alpha * other."""
-    plain = alpha == 1 and alpha is not True
-    result = rows.add(input, other) if plain else rows.add_scaled(input, other, alpha)
+    result = rows.add(input, other) if alpha == 1 else rows.add_scaled(input, other, alpha)
     return result if out is None else store("add", out, result, input, other)
 
 
-def sub(input, other, *, alpha=1, out=None):
+def sub(input, other, *, alpha=1):
     """input - alpha * other."""
-    plain = alpha == 1 and alpha is not True
-    result = rows.sub(input, other) if plain else rows.sub_scaled(input, other, alpha)
-    return result if out is None else store("sub", out, result, input, other)
+    return rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha)
 
 
 def mul(input, other, *, out=None):
@@ -34,31 +31,23 @@ def mul(input, other, *, out=None):
     return result if out is None else store("mul", out, result, input, other)
 
 
-def fits(input, other):
-    """True for two tensors of one floating type and shape."""
-    one, two = input.array, other.array
-    return one.dtype is two.dtype and one.shape == two.shape and one.dtype.kind == "f"
-
-
 def add_(input, other, *, alpha=1):
     """Add alpha * other to the tensor's own memory."""
-    plain = alpha == 1 and alpha is not True
-    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
-        plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
-    return rows.add_(input, other) if plain else rows.add_scaled_(input, other, alpha)
+    return written_over(input, other, alpha, rows.add_, "add_scaled_")
 
 
 def sub_(input, other, *, alpha=1):
     """Subtract alpha * other from the tensor's own memory."""
-    plain = alpha == 1 and alpha is not True
-    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and fits(input, other):
-        plain, other = True, new_tensor(alpha * other.array)  # how an optimizer steps: one array less than by the row
-    return rows.sub_(input, other) if plain else rows.sub_scaled_(input, other, alpha)
+    return written_over(input, other, alpha, rows.sub_, "sub_scaled_")
 
 
-def mul_(input, other):
-    """Multiply the tensor's own memory."""
-    return rows.mul_(input, other)
+def written_over(input, other, alpha, plain, by_factor):
+    """One of two rows. (As an optimizer steps, a factor is quicker beforehand: one array less than by the row.)"""
+    if alpha == 1:
+        return plain(input, other)
+    if type(alpha) is float and state.recording == OFF and type(other) is Tensor and other.array.dtype.kind == "f":
+        return plain(input, new_tensor(alpha * other.array))
+    return getattr(rows, by_factor)(input, other, alpha)
 
 
 def div_(input, other, *, rounding_mode=None):
@@ -89,7 +78,7 @@ def pow(input, exponent):
             exponent = plain_number("** or pow()", exponent)
             if type(exponent) is float and input.array.dtype.kind != "f":
                 input = input.to(dtypes.default)
-        if input.array.dtype.kind == "b" and not isinstance(exponent, bool):
+        if input.array.dtype.kind == "b":
             input = input.long()
         return rows.pow_number(input, exponent)
     if not isinstance(input, Tensor):
@@ -110,8 +99,6 @@ def plain_number(operator, value):
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
     exponent = number_of(exponent)
-    if input.array.dtype.kind == "b" and type(exponent) is int:
-        check_cast(dtypes.I64, input.array.dtype)
     if isinstance(exponent, float) and input.array.dtype.kind != "f":
         check_cast(dtypes.F32, input.array.dtype)
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)
@@ -122,35 +109,29 @@ def square(input):
     return pow(input, 2)
 
 
-def clamp(input, min=None, max=None):
+def clamp(input, min=None, max=None, ending=""):
     """input limited to [min, max]; tensors as limits are compared element by element."""
     min, max = number_of(min), number_of(max)
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
-        return rows.clamp(input, min, max)
-    input = input if min is None else rows.clamp_min(input, min)
-    return input if max is None else rows.clamp_max(input, max)
+        return getattr(rows, "clamp" + ending)(input, min, max)
+    input = input if min is None else getattr(rows, "clamp_min" + ending)(input, min)
+    return input if max is None else getattr(rows, "clamp_max" + ending)(input, max)
 
 
 def clamp_(input, min=None, max=None):
     """Limit the tensor's own memory to [min, max]."""
-    min, max = number_of(min), number_of(max)
-    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
-        return rows.clamp_(input, min, max)
-    input = input if min is None else rows.clamp_min_(input, min)
-    return input if max is None else rows.clamp_max_(input, max)
+    return clamp(input, min, max, "_")
 
 
 clip, true_divide = clamp, div
 
 
-def round(input, *, decimals=None):
+def round(input, *, decimals=0):
     """The nearest whole number, of two equally near ones the even; or so many decimals kept."""
-    return rows.round(input) if decimals is None else rows.round_decimals(input, decimals)
-
-
-def round_(input, *, decimals=None):
-    """The tensor's own memory rounded."""
-    return rows.round_(input) if decimals is None else rows.round_decimals_(input, decimals)
+    if not decimals:
+        return rows.round(input)
+    factor = 10.0**decimals
+    return named(rows.round(input * factor) / factor, "RoundBackward1")
 
 
 def result_type(tensor1, tensor2):

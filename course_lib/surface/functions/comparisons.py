@@ -18,25 +18,24 @@ def compare(name, function):
     """A comparison of two tensors, or of a tensor and a number, element by element."""
 
     def comparison(input, other):
-        if not isinstance(other, Tensor | int | float | np.number | np.bool_):
-            if not isinstance(other, np.ndarray) or name not in ("eq", "ne"):
-                return NotImplemented
+        if isinstance(other, np.ndarray):
             other = creation.from_numpy(other)
+        if not isinstance(other, Tensor | int | float | np.number | np.bool_):
+            return NotImplemented
         a, b = operands(name, input, other)
-        if a.array.dtype is not b.array.dtype:
-            x, y = promote(a, b)
-        else:
-            x, y = a.array, b.array
+        x, y = (a.array, b.array) if a.array.dtype is b.array.dtype else promote(a, b)
         try:
             result = function(x, y)
         except ValueError:
             raise broadcast_error(a, b) from None
+        except TypeError:
+            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'') from None
         if x.ndim > 1 and not x.flags.c_contiguous:
             result = kernels.in_order_of(x, result)
         return without_gradient(result)
 
     comparison.__name__ = name
-    comparison.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}. The result is bool."
+    comparison.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
     return comparison
 
 
@@ -87,39 +86,10 @@ def _over(function):
     return operation_
 
 
-def bitwise(name, function):
-    """A bit operation; on bool tensors the logical one."""
-
-    def operation(input, other):
-        a, b = operands(name, input, other)
-        x, y = promote(a, b)
-        kernels.sizes_of_both(x, y)
-        if x.dtype.kind == "f":
-            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'')
-        return without_gradient(function(x, y))
-
-    operation.__name__ = name
-    operation.__doc__ = f"Element by element: {function.__name__.replace('_', ' ')}."
-    return operation
-
-
-bitwise_and, bitwise_or = bitwise("bitwise_and", np.bitwise_and), bitwise("bitwise_or", np.bitwise_or)
-bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_and, bitwise_or = compare("bitwise_and", np.bitwise_and), compare("bitwise_or", np.bitwise_or)
+bitwise_xor = compare("bitwise_xor", np.bitwise_xor)
+logical_and, logical_or = compare("logical_and", np.logical_and), compare("logical_or", np.logical_or)
 lt_, bitwise_and_, bitwise_or_, bitwise_xor_ = map(_over, (lt, bitwise_and, bitwise_or, bitwise_xor))
-
-
-def _logical(name, function):
-    def operation(input, other):
-        a, b = operands(name, input, other)
-        kernels.sizes_of_both(a.array, b.array)
-        return without_gradient(function(a.array, b.array))
-
-    operation.__name__ = name
-    operation.__doc__ = f"Element by element {name.removeprefix('logical_')}, where all but zero counts as true."
-    return operation
-
-
-logical_and, logical_or = _logical("logical_and", np.logical_and), _logical("logical_or", np.logical_or)
 
 
 def check_close(input, other):

@@ -6,12 +6,11 @@ PyTorch: c10/core/WrapDimMinimal.h, aten/src/ATen/native/ReduceOpsUtils.h.
 
 from course_lib.arrays.messages import type_name
 from course_lib.engine.arguments import dimension
-from course_lib.surface import creation
 
 
 def dims_of(tensor, dim):
     """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
-    if dim is OMITTED or dim is None:
+    if dim is None:
         return None
     if type(dim) is int or not isinstance(dim, tuple | list):
         dim = (dim,)
@@ -35,14 +34,12 @@ def every(tensor):
     return tuple(range(tensor.array.ndim))
 
 
-class _Omitted:
-    """The default of a dimension that may be given as None: `x.sum(None, True)` is right, `x.sum(keepdim=True)` not."""
-
-    def __repr__(self):
-        return "None"
-
-
-OMITTED = _Omitted()
+def filled(name, tensor, dim):
+    """A dimension counted from the front; IndexError when nothing lies along it."""
+    dim = dimension(tensor, dim)
+    if tensor.array.ndim and not tensor.array.shape[dim]:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    return dim
 
 
 def wrong_form(name, value, place=""):
@@ -54,17 +51,4 @@ def wrong_form(name, value, place=""):
 def check_kept(name, keepdim):
     """TypeError for a keepdim without a dimension."""
     if keepdim:
-        missing = f'{name}() missing 1 required positional arguments: "dim"' if "median" in name else None
-        raise TypeError(missing or wrong_form(name, keepdim, "keepdim="))
-
-
-def softmax_dim(name, input, dim):
-    """The dimension to normalise along; TypeError when it is not given."""
-    if dim is None:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
-    return dimension(input, dim)
-
-
-def shape_arguments(shape):
-    """A shape from `(2, 3)` or `((2, 3),)`."""
-    return creation.sizes_from(shape)
+        raise TypeError(wrong_form(name, keepdim, "keepdim="))

@@ -12,19 +12,6 @@ from course_lib.engine.tensor import alias, memory_of, meta_of, no_edge
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import named
-
-
-def t_in_place(input):
-    if input.array.ndim > 2:
-        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
-    return rows.t(input)
-
-
-NODES_OF_SHAPE_CHANGES = {
-    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
-    "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
-}  # fmt: skip
 
 
 def _in_place_shape(name, change):
@@ -37,8 +24,6 @@ def _in_place_shape(name, change):
         views.count_write(self)
         self.array = changed.array
         if edge is not None:
-            name = type(changed.node).__name__
-            named(changed, NODES_OF_SHAPE_CHANGES.get(name, name))
             retains = self.retains_grad
             if retains:  # what is retained stays the gradient in the old shape
                 self.meta.retains_grad = False
@@ -63,7 +48,7 @@ def twin(tensor):
     return other
 
 
-t_, transpose_ = _in_place_shape("t_", t_in_place), _in_place_shape("transpose_", rows.transpose)
+t_, transpose_ = _in_place_shape("t_", shapes.t), _in_place_shape("transpose_", rows.transpose)
 unsqueeze_ = _in_place_shape("unsqueeze_", rows.unsqueeze)
 squeeze_ = _in_place_shape("squeeze_", shapes.squeeze)
 

@@ -10,10 +10,9 @@ import string
 import numpy as np
 
 from course_lib.arrays import kernels
-from course_lib.arrays.messages import type_name
 from course_lib.engine.arguments import dimension, tensor_argument
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import counter_of
+from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface.functions import reductions, shapes
 from course_lib.surface.functions.results import named
@@ -30,69 +29,51 @@ def check_matrices(first, second, a, b):
     """RuntimeError unless a's rows fit b's columns."""
     sizes, others = a.array.shape, b.array.shape
     if len(sizes) != 2 or len(others) != 2:
-        wrong = "self" if len(sizes) != 2 else "mat2"
-        raise RuntimeError(f"{wrong} must be a matrix")
+        raise RuntimeError(f"{'self' if len(sizes) != 2 else 'mat2'} must be a matrix")
     if sizes[1] != others[0]:
         (m, n), (p, q) = sizes, others
         raise RuntimeError(f"{first} and {second} shapes cannot be multiplied ({m}x{n} and {p}x{q})")
 
 
-def mv(input, vec):
-    """A matrix times a vector."""
-    sizes, others = input.array.shape, vec.array.shape
-    if len(sizes) != 2 or len(others) != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {len(sizes[:1])}, {len(sizes)}, {len(others)}")
-    if sizes[1] != others[0]:
-        raise RuntimeError(
-            f"size mismatch, got input ({sizes[0]}), mat ({sizes[0]}x{sizes[1]}), vec ({others[0]})"
-        )
-    return rows.mv(input, vec)
+def product(row, sizes, message):
+    """A product of two tensors of so many dimensions, whose last and last but one (or only) sizes have to agree."""
+
+    def operation(input, other):
+        a, b = input.array.shape, other.array.shape
+        if (len(a), len(b)) != sizes:
+            raise RuntimeError(f"{row}: {sizes[0]}D and {sizes[1]}D tensors expected, but got {len(a)}D and {len(b)}D")
+        if a[-1] != b[-2:][0] or len(b) == 3 and a[0] != b[0]:
+            raise RuntimeError(message.format(a=a, b=b, one=input.array.size, two=other.array.size))
+        return getattr(rows, row)(input, other)
+
+    operation.__name__, operation.__doc__ = row, f"The product of a {sizes[0]}D and a {sizes[1]}D tensor."
+    return operation
 
 
-def dot(input, tensor):
-    """The inner product of two vectors."""
-    if input.array.ndim != 1 or tensor.array.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.array.ndim}D and {tensor.array.ndim}D tensors")
-    if input.array.shape != tensor.array.shape:
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{input.array.size}] and src [{tensor.array.size}] to have the "
-            "same number of elements, but got "
-            f"{input.array.size} and {tensor.array.size} elements respectively"
-        )
-    return rows.dot(input, tensor)
-
-
-def bmm(input, mat2):
-    """Products of matrices, pair by pair."""
-    if input.array.ndim != 3 or mat2.array.ndim != 3:
-        raise RuntimeError("batch1 must be a 3D tensor" if input.array.ndim != 3 else "batch2 must be a 3D tensor")
-    (b, _, k), (b2, k2, _) = input.array.shape, mat2.array.shape
-    if b != b2 or k != k2:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{b2}, {k2}]."
-        )
-    return rows.bmm(input, mat2)
+mv = product("mv", (2, 1), "size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+dot = product(
+    "dot", (1, 1), "inconsistent tensor size, expected tensor [{one}] and src [{two}] to have the same number of "
+    "elements, but got {one} and {two} elements respectively",
+)
+bmm = product(
+    "bmm", (3, 3), "Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: "
+    "[{b[0]}, {b[1]}].",
+)
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta * input + alpha * (mat1 @ mat2)."""
-    for name, t in (("self", input), ("mat1", mat1)):
-        if t.array.dtype != mat2.array.dtype:
-            kinds = t.dtype.title, mat2.dtype.title
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds[0]} and {kinds[1]}")
     check_matrices("mat1", "mat2", mat1, mat2)
-    if beta != 1 or alpha != 1:
-        return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
-    return rows.addmm(input, mat1, mat2)
+    if beta == alpha == 1:
+        return rows.addmm(input, mat1, mat2)
+    return named(beta * input + alpha * rows.mm(mat1, mat2), "AddmmBackward0")
 
 
 def matmul(input, other):
     """The product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
-    try:
-        a, b = input.array.ndim, other.array.ndim
-    except AttributeError:
-        tensor_argument("matmul", "input", input), tensor_argument("matmul", "other", other)
-        raise
+    if not isinstance(other, Tensor):
+        tensor_argument("matmul", "other", other)
+    a, b = input.array.ndim, other.array.ndim
     if a == b == 2:
         if input.array.shape[1] == other.array.shape[0]:
             return rows.mm(input, other)
@@ -107,31 +88,9 @@ def matmul(input, other):
         result = rows.squeeze_fresh(mm(rows.unsqueeze(input, 0), other), 0)
         counter_of(result).value += 1  # PyTorch drops the extra dimension in place
         return result
-    if folds(input, other):
+    if b <= 2 or a <= 2 and requires_grad(input):  # else its gradient would be as large as the stack's
         return fold_batches(input, other)
     return matmul_batches(input, other)
-
-
-def folds(input, other):
-    """True when a stack of matrices times one matrix or vector (or the reverse) is computed as one product of two.
-
-    PyTorch (should_fold in LinearAlgebra.cpp) does so when the stack's memory allows it without a copy, or when the
-    single matrix requires grad: its gradient would otherwise be as large as the stack's.
-    """
-    left = input.array.ndim >= other.array.ndim
-    stack, single = (input, other) if left else (other, input)
-    if single.array.ndim > 2:
-        return False
-    if requires_grad(single):
-        return True
-    if input.array.ndim == 2:
-        return False
-    sizes, strides = stack.array.shape, stack.stride()
-    if not left:
-        sizes, strides = (*sizes[:-2], sizes[-1], sizes[-2]), (*strides[:-2], strides[-1], strides[-2])
-    return not stack.array.size or builtins.all(
-        strides[d] == strides[d + 1] * sizes[d + 1] for d in range(len(sizes) - 2)
-    )
 
 
 def fold_batches(input, other):
@@ -142,24 +101,14 @@ def fold_batches(input, other):
     lead = input.array.shape[:-1]
     flat = reshape(input, (math.prod(lead), input.array.shape[-1]))
     if other.array.ndim == 1:
-        return reshape_fresh(mv(flat, other), lead)
-    result = reshape_fresh(mm(flat, other), (*lead, other.array.shape[1]))
+        return rows.unsafe_view(mv(flat, other), lead)
+    result = rows.unsafe_view(mm(flat, other), (*lead, other.array.shape[1]))
     return mT(result).contiguous() if turned else result
-
-
-def reshape_fresh(product, shape):
-    """A product nobody else sees, reshaped: recorded as UnsafeViewBackward0, and not a view."""
-    return rows.unsafe_view(product, shape)
 
 
 def matmul_batches(input, other):
     """Stacks of matrices on both sides, broadcast against each other; a vector counts as one matrix."""
     sizes, others = input.array.shape, other.array.shape
-    if len(sizes) == len(others) == 3 and sizes[0] != others[0]:
-        if sizes[0] == 1 and requires_grad(input):
-            return matmul(rows.squeeze_dim(input, 0), other)
-        if others[0] == 1 and requires_grad(other):
-            return matmul(input, rows.squeeze_dim(other, 0))
     (m, k), right = (1, *sizes)[-2:], others[-2:]
     try:
         lead = np.broadcast_shapes(sizes[:-2], others[:-2])
@@ -170,8 +119,8 @@ def matmul_batches(input, other):
     b = reshape(expand(other, (*lead, *right)), (count, *right))
     shape = (*lead, m, *right[1:]) if len(sizes) > 1 else (*lead, *right[1:])
     if len(others) == 1:
-        return reshape_fresh(rows.squeeze_dim(bmm(a, rows.unsqueeze(b, 2)), 2), shape)
-    return reshape_fresh(bmm(a, b), shape)
+        return rows.unsafe_view(rows.squeeze_dim(bmm(a, rows.unsqueeze(b, 2)), 2), shape)
+    return rows.unsafe_view(bmm(a, b), shape)
 
 
 def outer(input, vec2):
@@ -179,26 +128,19 @@ def outer(input, vec2):
     for name, t in (("self", input), ("vec2", vec2)):
         if t.array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
-    return rows.mul(shapes.reshape(input, (-1, 1)), vec2)
+    return rows.mul(reshape(input, (-1, 1)), vec2)
 
 
 def inner(input, other):
     """The sum of products along the last dimensions."""
     if not input.array.ndim or not other.array.ndim:
         return rows.mul(input, other)
-    if input.array.shape[-1] != other.array.shape[-1]:
-        sizes = list(input.array.shape), list(other.array.shape)
-        raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {sizes[0]} and {sizes[1]}"
-        )
     return tensordot(input, other, ([-1], [-1]))
 
 
 def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, int):
-        if not 0 <= dims <= builtins.min(a.array.ndim, b.array.ndim):
-            raise RuntimeError(f"tensordot expects 0 <= dims <= ndim_a and ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
@@ -257,18 +199,11 @@ def cross(input, other, dim=None):
     return a * d - b * c
 
 
-def cdist(x1, x2, p=2.0, compute_mode=None):
+def cdist(x1, x2, p=2.0):
     """The p-norm of the difference of each row of x1 and each row of x2."""
-    for number, x in enumerate((x1, x2), 1):
-        if x.array.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, X{number} got: {x.array.ndim}D")
-    if not p >= 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-    if x1.array.shape[-1] != x2.array.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.array.shape[-1]} X2: {x2.array.shape[-1]}"
-        )
-    kernels.floats(x1.array, "cdist")
+    columns = x1.shape[-1], x2.shape[-1]
+    if not p >= 0 or columns[0] != columns[1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns, and p >= 0, but got {columns} and p={p}")
     return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 
@@ -276,28 +211,18 @@ def einsum(equation, *operands):
     """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = operands[0]
-    if not isinstance(equation, str):
-        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
     terms, arrow, output = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
     if len(terms) != len(operands):
-        raise RuntimeError(
-            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in "
-            "the equation"
-        )
+        more = "more" if len(operands) > len(terms) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
     terms, lead = spell_out(terms, operands)
     once = sorted(letter for letter in set("".join(terms)) if "".join(terms).count(letter) == 1 and letter not in lead)
     output = output.replace("...", lead) if arrow else lead + "".join(once)
     letters = output + "".join(sorted(set("".join(terms)) - set(output)))
-    for letter in output:
-        if output.count(letter) > 1:
-            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
-        if letter not in "".join(terms):
-            raise RuntimeError(
-                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
-            )
+    if len(set(output)) < len(output) or not set(output) <= set("".join(terms)):
+        raise RuntimeError(f"einsum(): {output!r} must name each of its subscripts once, and only the operands'")
     parts = [in_order(t, term, letters) for t, term in zip(operands, terms, strict=True)]
-    check_lengths(parts, letters, lead)
     result, axes = parts[0], list(range(len(output), len(letters)))
     for position, part in enumerate(parts[1:], 2):
         later = parts[position:]
@@ -315,9 +240,8 @@ def spell_out(terms, operands):
         missing = tensor.array.ndim - len(term.replace("...", ""))
         if missing < 0 or missing and "..." not in term:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(term.replace('...', ''))}) does not match "
-                f"the number of dimensions ({tensor.array.ndim}) for operand {terms.index(term)} and no ellipsis was "
-                "given"
+                f"einsum(): the number of subscripts in {term!r} does not match the number of dimensions "
+                f"({tensor.array.ndim}) of its operand"
             )
         lead = builtins.max(lead, "ZYXWVUTS"[:missing][::-1], key=len) if "..." in term else lead
     spelled = [
@@ -332,6 +256,9 @@ def in_order(tensor, term, letters):
     places = {}
     for letter in term:
         if letter in places:  # twice: the diagonal of the two dimensions
+            sizes = tensor.array.shape
+            if sizes[places[letter]] != sizes[len(places)]:
+                raise RuntimeError(f"einsum(): {letter!r} stands twice in {term!r}, for two sizes of {list(sizes)}")
             tensor = shapes.diagonal(tensor, 0, places[letter], len(places))
             tensor = shapes.movedim(tensor, -1, places[letter])
         else:
@@ -343,22 +270,9 @@ def in_order(tensor, term, letters):
     return shapes.permute(tensor, [places[letter] for letter in letters])
 
 
-def check_lengths(parts, letters, lead):
-    """RuntimeError when a letter stands for dimensions of different lengths, unless all but one of them are 1."""
-    seen = [1] * len(letters)
-    for number, part in enumerate(parts):
-        for place, size in enumerate(part.array.shape):
-            if size != seen[place] and 1 not in (size, seen[place]):
-                letter = "..." if letters[place] in lead else letters[place]
-                raise RuntimeError(
-                    f"einsum(): subscript {letter} has size {size} for operand {number} which does not broadcast with "
-                    f"previously seen size {seen[place]}"
-                )
-            seen[place] = size if seen[place] == 1 else seen[place]
-
-
 def multiply_and_sum(a, b, axes):
     """a * b summed over some dimensions, as a product of matrices when there is something to sum."""
+    kernels.sizes_of_both(a.array, b.array)
     sizes = list(zip(a.array.shape, b.array.shape, strict=True))
     lone = [[d for d in axes if sizes[d][each] != 1 == sizes[d][1 - each]] for each in (0, 1)]
     if any(lone):  # what only one of them has is summed first

@@ -8,11 +8,8 @@ import numpy as np
 from course_lib.engine.arguments import dimension
 from course_lib.engine.build import rows
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.dimensions import check_kept
-from course_lib.surface.functions.results import (
-    pair,
-    without_gradient,
-)
+from course_lib.surface.functions.dimensions import check_kept, filled
+from course_lib.surface.functions.results import pair, without_gradient
 
 
 def sort(input, dim=-1, descending=False, *, stable=None):
@@ -28,10 +25,7 @@ def argsort(input, dim=-1, descending=False, *, stable=False):
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """(values, indices) of the k largest, or smallest, elements along a dimension."""
-    if k < 0:
-        raise RuntimeError("selected index k out of range")
-    values, places = rows.topk_dim(input, k, dimension(input, dim), largest)
-    return pair("topk", (values, places))
+    return pair("topk", rows.topk_dim(input, k, dimension(input, dim), largest))
 
 
 def nonzero(input, *, as_tuple=False):
@@ -70,10 +64,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 def at_place_in_order(name, input, dim, keepdim, place):
     """(values, indices) of the element at one place of the order along a dimension; errors when there is none."""
-    dim = dimension(input, dim)
+    dim = filled(name, input, dim)
     length = input.array.shape[dim] if input.array.ndim else 1
-    if not length:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
     if not 0 <= place(length) < length:
         raise RuntimeError(f"{name}(): selected number k out of range for dimension {dim}")
     parts = sort(input, dim)

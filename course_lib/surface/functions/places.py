@@ -63,10 +63,7 @@ def take_along_dim(input, indices, dim=None):
     dim = dimension(input, dim)
     indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
     others = [[1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices)]
-    try:
-        shape = list(np.broadcast_shapes(*others))
-    except ValueError:
-        raise kernels.sizes_differ(*others) from None
+    shape = list(np.broadcast_shapes(*others))
     shape[dim] = input.shape[dim]
     input, places = shapes.expand(input, shape), list(shape)
     places[dim] = indices.shape[dim]

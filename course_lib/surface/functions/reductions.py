@@ -5,65 +5,38 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 
 import numpy as np
 
-from course_lib.arrays import errors, kernels
-from course_lib.arrays.messages import type_name
+from course_lib.arrays import errors
 from course_lib.engine.arguments import dimension, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import requires_grad
-from course_lib.surface.functions.dimensions import (
-    OMITTED,
-    check_kept,
-    dims_of,
-    every,
-    softmax_dim,
-    wrong_form,
-)
+from course_lib.surface.functions.dimensions import check_kept, dims_of, every, filled, wrong_form
 from course_lib.surface.functions.results import pair, without_gradient
-from course_lib.surface.parsing import known_dtype
 
 
-def sum(input, dim=OMITTED, keepdim=False, *, dtype=None):
+def sum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum over the given dimensions, or over all."""
-    if dim is OMITTED and keepdim is False and dtype is None and type(input) is Tensor:
-        return rows.sum_all(input)
     if dtype is not None:
-        input = to_kind_of_sum(input, known_dtype("sum", dtype))
+        if not dtype.is_floating_point and requires_grad(input):
+            raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
+        input = input.to(dtype)
     return over("sum", rows.sum_all, rows.sum_dim, input, dim, keepdim)
 
 
-def to_kind_of_sum(input, dtype):
-    """What a sum in another type adds up. RuntimeError if it is recorded and that type has no gradients."""
-    if not dtype.is_floating_point and requires_grad(input):
-        raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
-    return input.to(dtype)
-
-
-def mean(input, dim=OMITTED, keepdim=False, *, dtype=None):
+def mean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean over the given dimensions, or over all."""
-    if dim is OMITTED and keepdim is False and dtype is None and type(input) is Tensor:
-        return rows.mean_all(input)
-    if dtype is not None:
-        input = input.to(known_dtype("mean", dtype))
-    if isinstance(input, Tensor) and input.array.dtype.kind != "f":
-        kernels.mean(input.array)  # raises, before dimensions are looked at
-    return over("mean", rows.mean_all, rows.mean_dim, input, dim, keepdim)
+    return over("mean", rows.mean_all, rows.mean_dim, input if dtype is None else input.to(dtype), dim, keepdim)
 
 
 def over(name, of_all, along, input, dim, keepdim):
-    """A sum or mean by one of two rows; TypeError for what is no tensor, no dimension, no truth value."""
+    """A sum or mean by one of two rows."""
+    if dim is None and keepdim is False and type(input) is Tensor:
+        return of_all(input)
     tensor_argument(name, "input", input)
-    if keepdim is not False:
-        if dim is OMITTED:
-            raise TypeError(wrong_form(name, keepdim, "keepdim="))
-        if not isinstance(keepdim, bool):
-            raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
     try:
         dims = dims_of(input, dim)
     except TypeError:
         raise TypeError(wrong_form(name, dim)) from None
-    if dims is None and not keepdim and (dim is OMITTED or dim is None):
-        return of_all(input)
     return along(input, every(input) if dims is None else dims, keepdim)
 
 
@@ -84,24 +57,12 @@ def extreme(name, of_all, of_two, along, input, dim, keepdim):
         return of_all(input)
     if isinstance(dim, Tensor):
         return of_two(input, dim)
-    return pair(name, along(input, dimension(input, dim), keepdim))
+    return pair(name, along(input, filled(name, input, dim), keepdim))
 
 
 def _arg(find, input, dim, keepdim):
-    name = find.__name__
-    if input.array.dtype.kind == "b":
-        raise RuntimeError(f"{name}(): does not support bool input")
-    if dim is None:
-        if not input.array.size:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        place = np.int64(find(input.array))
-        return without_gradient(np.full((1,) * input.array.ndim, place) if keepdim and input.array.ndim else place)
-    dim = dimension(input, dim)
-    if not input.array.ndim:
-        return without_gradient(np.int64(0))
-    if not input.array.shape[dim]:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-    return without_gradient(find(input.array, axis=dim, keepdims=keepdim))
+    dim = None if dim is None else filled(find.__name__, input, dim)
+    return without_gradient(find(input.array, axis=dim if input.array.ndim else None, keepdims=keepdim))
 
 
 def argmax(input, dim=None, keepdim=False):
@@ -126,20 +87,17 @@ def any(input, dim=None, keepdim=False):
 
 def softmax(input, dim=None, dtype=None):
     """exp(input) divided by its sum along a dimension."""
-    input = input if dtype is None else input.to(known_dtype("softmax", dtype))
-    return rows.softmax(input, softmax_dim("softmax", input, dim))
+    return rows.softmax(input if dtype is None else input.to(dtype), dimension(input, dim))
 
 
 def log_softmax(input, dim=None, dtype=None):
     """The logarithm of softmax, computed without overflow."""
-    input = input if dtype is None else input.to(known_dtype("log_softmax", dtype))
-    return rows.log_softmax(input, softmax_dim("log_softmax", input, dim))
+    return rows.log_softmax(input if dtype is None else input.to(dtype), dimension(input, dim))
 
 
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product along one dimension, or of all elements."""
-    if dtype is not None:
-        input = input.to(dtype)
+    input = input if dtype is None else input.to(dtype)
     if dim is None:
         check_kept("prod", keepdim)
         return rows.prod_all(input)
@@ -178,24 +136,12 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
 
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
-    return rows.amax(input, dims_of_some("amax", input, dim), keepdim)
+    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
 
 
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
-    return rows.amin(input, dims_of_some("amin", input, dim), keepdim)
-
-
-def dims_of_some(name, input, dim):
-    """The dimensions, or all; IndexError when there is nothing along one of them."""
-    dims = dims_of(input, dim)
-    if dims is None and not input.array.size:
-        kernels.extreme(input.array, None, name)  # raises
-    dims = dims or every(input)
-    for d in dims:
-        if not input.array.shape[d]:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
-    return dims
+    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
 
 
 def logsumexp(input, dim, keepdim=False):
@@ -205,14 +151,12 @@ def logsumexp(input, dim, keepdim=False):
 
 def cumsum(input, dim, *, dtype=None):
     """Running sums along a dimension."""
-    input = input if dtype is None else input.to(dtype)
-    return rows.cumsum(input, dim)
+    return rows.cumsum(input if dtype is None else input.to(dtype), dim)
 
 
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
-    input = input if dtype is None else input.to(dtype)
-    return rows.cumprod(input, dim)
+    return rows.cumprod(input if dtype is None else input.to(dtype), dim)
 
 
 def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):

@@ -9,9 +9,7 @@ import warnings
 
 import numpy as np
 
-from course_lib.arrays import messages
-from course_lib.arrays.memory import check_cast, check_overlap
-from course_lib.arrays.messages import type_name
+from course_lib.arrays.memory import check_cast
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor, new_tensor
@@ -41,15 +39,13 @@ def store(name, out, result, *inputs):
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     check_cast(result.array.dtype, out.array.dtype)
-    sizes = result.array.shape
-    if out.array.shape != sizes:
-        check_overlap(out, [t for t in inputs if isinstance(t, Tensor)])
+    if out.array.shape != result.array.shape:
         if out.array.size:
-            warnings.warn(messages.OUT_RESIZED.format(list(out.array.shape), list(sizes)), UserWarning, stacklevel=3)
-        out.array = np.zeros(sizes, out.array.dtype)
+            sizes = list(out.array.shape), list(result.array.shape)
+            text = "An output with one or more elements was resized since it had shape {}, and the result has {}."
+            warnings.warn(text.format(*sizes), stacklevel=3)
+        out.array = np.zeros(result.array.shape, out.array.dtype)
     return rows.copy_(out, result.detach())
 
 

@@ -65,12 +65,10 @@ def bernoulli(input, p=None, *, generator=None):
     return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
 
-def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
+def randint_like(input, low, high=None, **options):
+    """Random integers from low up to but without high, in the shape and type of `input`."""
     low, high = (0, low) if high is None else (low, high)
-    drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
-    laid_out = creation.source_of()[0].in_memory_order(drawn, memory_of(creation.zeros_like(input)))
-    return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
+    return creation.randint(low, high, input.shape, **{"dtype": input.dtype, **options})
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None):
@@ -81,10 +79,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if num_samples <= 0 or not replacement and num_samples > weights.shape[-1]:
-        raise RuntimeError(
-            f"cannot sample n_sample = {num_samples} of {weights.shape[-1]}: it must be at least 1, and at most "
-            "prob_dist.size(-1) samples without replacement"
-        )
+        raise RuntimeError(f"cannot sample n_sample = {num_samples} of prob_dist.size(-1) = {weights.shape[-1]}")
     if not np.all(np.isfinite(weights)) or np.any(weights < 0) or np.any(np.sum(weights, -1) == 0):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0, or a sum of 0")
     draw, source = creation.source_of(generator)

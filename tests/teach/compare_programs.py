@@ -13,15 +13,6 @@ def write_into_a_view(torch):
     return compare(before, draw(h, v))
 
 
-def saved_tensor_goes_stale(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x.exp()
-    loss = (y * y).sum()
-    before = draw(loss)
-    y.add_(1)
-    return compare(before, draw(loss))
-
-
 def stale_once_more(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0])
@@ -39,24 +30,6 @@ def backward(torch):
     before = draw(loss)
     loss.backward()
     return compare(before, draw(loss))
-
-
-def name_for_another_tensor(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 2
-    before = draw(y)
-    y = y + 1
-    return compare(before, draw(y))
-
-
-def detach(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 2
-    before = draw(y)
-    d = y.detach()
-    after = draw(y)
-    del d
-    return compare(before, after)
 
 
 def detach_in_place(torch):
@@ -142,6 +115,6 @@ def longer_loop(torch):
 
 
 PROGRAMS = [
-    write_into_a_view, saved_tensor_goes_stale, stale_once_more, backward, name_for_another_tensor, detach,
+    write_into_a_view, stale_once_more, backward,
     detach_in_place, data_is_replaced, switches, name_deleted, nothing, two_programs, two_passes, longer_loop,
 ]  # fmt: skip

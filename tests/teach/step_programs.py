@@ -33,13 +33,6 @@ def broadcast(torch):
     return step(y.sum(), names=["s"])
 
 
-def several_types(torch):
-    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    w = leaf(torch, 3.0)
-    y = (x * w).sum()
-    return step(y)
-
-
 def two_roots(torch):
     """A root that another root depends on waits for it."""
     x = leaf(torch, [1.0, 2.0])
@@ -51,13 +44,6 @@ def two_roots(torch):
 def a_leaf(torch):
     x = leaf(torch, 2.0)
     return step(x)
-
-
-def chosen_leaf(torch):
-    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
-    h = x * w
-    y = h * w
-    return step(y, inputs=[x])
 
 
 def chosen_result(torch):
@@ -143,12 +129,6 @@ def several_outputs(torch):
     return step(y)
 
 
-def joined(torch):
-    a, b = leaf(torch, [1.0]), leaf(torch, [2.0])
-    y = torch.cat([a, b, a]).sum()
-    return step(y)
-
-
 def packed(torch):
     """Saved tensors that hooks turned into something else."""
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
@@ -170,13 +150,6 @@ def switched_off(torch):
     x, w = leaf(torch, 2.0), leaf(torch, 3.0)
     y = x * w
     w.requires_grad_(False)
-    return step(y)
-
-
-def large_tensors(torch):
-    w = torch.ones(3, 4, requires_grad=True)
-    b = torch.zeros(4, requires_grad=True)
-    y = ((torch.ones(2, 3) @ w + b).relu() + w.sum()).mean()
     return step(y)
 
 
@@ -207,13 +180,6 @@ def tensor_hook_fails(torch):
     h = x * 3
     y = h.exp()
     h.register_hook(refuse)
-    return step(y)
-
-
-def leaf_hook_fails(torch):
-    x = leaf(torch, 2.0)
-    y = (x * 3).exp()
-    x.register_hook(refuse)
     return step(y)
 
 
@@ -278,14 +244,13 @@ def found_nan(torch):
 
 
 FINE = [
-    order_matters, broadcast, several_types, two_roots, a_leaf, chosen_leaf, chosen_result, retained, with_hooks,
-    custom, loose, in_place, several_outputs, joined, packed, recorded, switched_off, large_tensors, no_recording,
+    order_matters, broadcast, two_roots, a_leaf, chosen_result, retained, with_hooks,
+    custom, loose, in_place, several_outputs, packed, recorded, switched_off, no_recording,
 ]  # fmt: skip
 FAILING = {
     stale: "2 ExpBackward0",
     freed: "2 ExpBackward0",
     tensor_hook_fails: "1 MulBackward0",
-    leaf_hook_fails: "AccumulateGrad of x",
     node_hook_fails: "1 MulBackward0",
     hook_after_accumulation_fails: "AccumulateGrad of x",
     wrong_shape: "2 BadBackward",

@@ -48,14 +48,6 @@ def test_numbers_stand_at_the_points_of_a_chart():
     assert numbered.count(">9<") == 2 and plain.count("<use") > numbered.count("<use")
 
 
-def test_numbers_colour_cells():
-    """A table's own rows of numbers say which places have one paper; None is white."""
-    figure = grids(["t", [["a", "F0", "F1", "B0"]]], colours=[[[None, 0, 1, 0]]])
-
-    papers = re.findall(r"fill: (#\w{6}); stroke: #555555", drawing(figure))
-    assert ["#ffffff", "#dcebf7", "#fbe8c8", "#dcebf7"] == papers
-
-
 def test_grids_show_every_number_and_sign():
     """Tables side by side, in the text and in the drawing."""
     figure = grids(["k", [[10, 1]], "@", "J", [[3, 2], [1, 1.5]], "=", "g", [[31, 21.5]]])

@@ -83,7 +83,7 @@ def test_they_end(started, function, sentence):
 
     begun = time.monotonic()
     with pytest.raises(RuntimeError, match=sentence):
-        processes(function, course_lib, seconds=3)
+        processes(function, course_lib, seconds=1)
 
     assert time.monotonic() - begun < 10
 

@@ -4,6 +4,9 @@ Each program is run with `torch`, `F` and x, a leaf of [1., 2.], in a namespace 
 """
 # ruff: noqa: E501  a table of programs
 
+import warnings
+from importlib import import_module
+
 FUNCTION = """
 class Fn(torch.autograd.Function):
     @staticmethod
@@ -99,6 +102,8 @@ CURES = [
         "a, b = (x * 2).split(1)\nwith torch.no_grad(): a.mul_(2)\nassert a.tolist() == [4]",
     )),
     ("view of several", "a, b = (x * 2).split(1)\nwith torch.no_grad(): a.mul_(2)\na.sum()", ()),
+    ("view of several", "for row in (x * 2): row.mul_(2)", ()),
+    ("view of several", "a, b = (x * 2).chunk(2); a.mul_(2)", ()),
     ("view made unrecorded", "y = x * 2\nwith torch.no_grad(): v = y[0:1]\nv.mul_(2)", (
         "y = x * 2; v = y[0:1]; v.mul_(2); y.sum().backward(); assert x.grad.tolist() == [4, 2]",
         "y = x * 2\nwith torch.no_grad(): v = y[0:1]; v.mul_(2)",
@@ -246,6 +251,7 @@ CURES = [
         "x.register_hook(lambda g: g * 2); x.sum().backward(); assert x.grad.tolist() == [2, 2]",
         "seen = []; x.register_hook(lambda g: seen.append(g)); x.sum().backward(); assert x.grad.tolist() == [1, 1]",
     )),
+    ("hook type", "d = {}; x.register_hook(lambda g: d.setdefault('n', 3)); x.sum().backward()", ()),
     ("hook on nothing", "y = x * 2; a, b = y.unbind(); y.grad_fn\n"
      "a.grad_fn.register_prehook(lambda g: tuple(torch.ones(()) for _ in g)); a.backward()", (
         "y = x * 2; a, b = y.unbind()\n"
@@ -464,6 +470,9 @@ CURES = [
         function("return x / 2")
         + "torch.autograd.gradcheck(Fn.apply, torch.ones(2, dtype=torch.float64, requires_grad=True), atol=1)",
     )),
+    ("gradcheck mismatch", "torch.autograd.gradcheck(torch.relu, torch.zeros(1, dtype=torch.float64, requires_grad=True))", (
+        "torch.autograd.gradcheck(torch.relu, torch.ones(1, dtype=torch.float64, requires_grad=True))",
+    )),
     ("gradcheck inputs", "torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64))", (
         "torch.autograd.gradcheck(torch.sin, torch.randn(3, dtype=torch.float64, requires_grad=True))",
     )),
@@ -480,6 +489,13 @@ CURES = [
     )),
     ("functional", "torch.autograd.functional.hvp(lambda t: t * t, torch.ones(2), torch.ones(2))", (
         "torch.autograd.functional.hvp(lambda t: (t * t).sum(), torch.ones(2), torch.ones(2))",
+    )),
+    ("functional", "torch.autograd.functional.vjp(lambda t: t[:1] * t[:1], torch.ones(2), torch.ones(2))", (
+        "torch.autograd.functional.vjp(lambda t: t[:1] * t[:1], torch.ones(2), torch.ones(1))",
+        "torch.autograd.functional.jvp(lambda t: t[:1] * t[:1], torch.ones(2), torch.ones(2))",
+    )),
+    ("functional", "torch.autograd.functional.jacobian(lambda t: torch.ones(1), torch.ones(2), strict=True)", (
+        "assert torch.autograd.functional.jacobian(lambda t: torch.ones(1), torch.ones(2)).tolist() == [[0, 0]]",
     )),
     ("module hooks", "m = torch.nn.Linear(1, 1); m.register_full_backward_hook(lambda m, i, o: (i[0], i[0]))\n"
      "m(torch.ones(1, 1, requires_grad=True)).sum().backward()", (
@@ -513,15 +529,25 @@ CURES = [
     ("optimizer arguments", "m = torch.nn.Linear(1, 1); p = m.parameters(); list(p); torch.optim.SGD(p, lr=1.)", (
         "m = torch.nn.Linear(1, 1); torch.optim.SGD(list(m.parameters()), lr=1.)",
     )),
+    ("optimizer arguments", "torch.optim.SGD([{'params': [x]}, {'params': [x]}], lr=1.)", (
+        "torch.optim.SGD([{'params': [x]}], lr=1.)",
+    )),
     ("expand", "torch.ones(2).expand(2, 3)", (
         "torch.ones(2).unsqueeze(1).expand(2, 3)", "assert torch.ones(3).expand(2, -1).shape == (2, 3)",
     )),
     ("dimension", "torch.ones(2, 3).sum(1).softmax(1)", ("torch.ones(2, 3).sum(1, keepdim=True).softmax(1)",)),
+    ("dimension", "torch.ones(2, 3).permute(0, 0)", ("torch.ones(2, 3).permute(-1, 0)",)),
+    ("dimension", "torch.cdist(torch.ones(2, 3), torch.ones(2, 2))", ("torch.cdist(torch.ones(2, 3), torch.ones(5, 3))",)),
+    ("dimension", "torch.ones(2, 3).movedim((0, 1), (0,))", ("torch.ones(2, 3).movedim((0, 1), (1, 0))",)),
     ("join", "torch.cat([torch.tensor(1.), torch.tensor(2.)])", (
         "torch.stack([torch.tensor(1.), torch.tensor(2.)])", "torch.cat([torch.ones(2, 3), torch.ones(1, 3)])",
     )),
     ("split", "torch.ones(5).split([2, 2])", ("t = torch.ones(5); t.split([2, t.shape[0] - 2])", "torch.ones(5).split(2)")),
+    ("split", "torch.ones(2).narrow(0, torch.tensor(1.), 1)", ("torch.ones(2).narrow(0, torch.tensor(1), 1); torch.ones(2).narrow(0, 2, 0)",)),
     ("matrix product", "torch.ones(2, 3) @ torch.ones(2, 3)", ("torch.ones(2, 3) @ torch.ones(2, 3).T",)),
+    ("matrix product", "torch.nn.Linear(3, 2)(torch.ones(4, 5))", ("torch.nn.Linear(3, 2)(torch.ones(4, 5, 3))",)),
+    ("matrix product", "torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64)",
+     ("torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64).float()",)),
     ("einsum", "torch.einsum('ij', torch.ones(2, 3), torch.ones(3, 4))", (
         "assert torch.einsum('ij,jk->ik', torch.ones(2, 3), torch.ones(3, 4)).shape == (2, 4)",
         "assert torch.einsum('i,i->', torch.ones(1), torch.ones(3)).item() == 3",
@@ -531,30 +557,41 @@ CURES = [
         "import numpy; a = torch.ones(2, 2); assert numpy.linalg.det(a.detach().numpy()) == 0",
         "i = torch.linalg.inv(torch.eye(3) * 1e-4); assert torch.allclose(i @ (torch.eye(3) * 1e-4), torch.eye(3))",
     )),
+    ("singular", "torch.linalg.solve(torch.ones(2, 2), torch.ones(2))", ()),
+    ("index", "torch.ones(2)[-3]", ("torch.ones(2)[-2]; torch.ones(2)[1]",)),
     ("no index", "torch.ones(2)[torch.tensor([0.])]", (
         "torch.ones(2)[torch.tensor([0.]).long()]", "m = torch.tensor([0., 1.]); torch.ones(2)[m > 0]", "torch.ones(2)[[0, 1]]",
     )),
+    ("no index", "torch.ones(4)[::-1]", ("torch.arange(4).flip(0)",)),
+    ("no index", "torch.ones(2).index_select(0, torch.ones(2))", ("torch.ones(2).index_select(0, torch.ones(2).long())",)),
     ("mask", "torch.ones(2).masked_fill(torch.arange(2), 0.)", (
         "torch.ones(2).masked_fill(torch.arange(2) > 0, 0.); torch.ones(2).masked_fill(torch.arange(2).bool(), 0.)",
         "torch.ones(2, 3).masked_fill(torch.tensor([True, False, True]), 0.)",
         "assert torch.ones(2, 3)[torch.tensor([True, False])].shape == (1, 3)",
         "assert torch.tensor([5, 6])[torch.tensor([1, 0])].tolist() == [6, 5]",
     )),
+    ("mask", "torch.ones(2, 3)[torch.tensor([True, False, True])]", ()),
     ("index shapes", "torch.ones(2, 3)[torch.tensor([0, 1]), torch.tensor([0, 1, 2])]", (
         "assert torch.ones(2, 3)[torch.tensor([[0], [1]]), torch.tensor([0, 1, 2])].shape == (2, 3)",
     )),
     ("index shapes", "torch.ones(2, 3).gather(1, torch.tensor([0, 1]))", ("torch.ones(2, 3).gather(1, torch.tensor([[0], [1]]))",)),
+    ("index shapes", "torch.ones(2).index_select(0, torch.tensor([[0]]))", ("torch.ones(2).index_select(0, torch.tensor([0]))",)),
+    ("index shapes", "torch.topk(torch.ones(3), 4)", ("torch.topk(torch.ones(3), 3)",)),
     ("number of another type", "torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), float('inf'))", (
         "torch.tensor([1, 2]).float().masked_fill(torch.tensor([True, False]), float('inf'))",
         "torch.tensor([1, 2]).masked_fill(torch.tensor([True, False]), 9)",
     )),
     ("making a tensor", "torch.tensor([[1., 2.], [3.]])", ("torch.tensor([[1., 2.], [3., 0.]]); [torch.tensor([1., 2.]), torch.tensor([3.])]",)),
+    ("making a tensor", "torch.manual_seed(2 ** 64)", ("torch.manual_seed(2 ** 63)",)),
     ("walked backwards", "import numpy; torch.from_numpy(numpy.ones(3)[::-1])", (
         "import numpy; a = numpy.arange(3.)[::-1]; assert torch.from_numpy(a.copy()).tolist() == [2, 1, 0]",
         "import numpy; assert torch.from_numpy(numpy.arange(3.)).flip(0).tolist() == [2, 1, 0]",
     )),
     ("argument", "torch.exp(3)", ("torch.exp(torch.tensor(3.))", "assert torch.add.__doc__")),
+    ("argument", "torch.softmax(torch.ones(3))", ("torch.softmax(torch.ones(3), 0)",)),
     ("chances", "torch.multinomial(torch.tensor([-1., 2.]), 1)", ("torch.multinomial(F.softmax(torch.tensor([-1., 2.]), -1), 1)",)),
+    ("chances", "torch.multinomial(torch.ones(2), 3)", ("torch.multinomial(torch.ones(2), 3, replacement=True)",)),
+    ("chances", "torch.multinomial(torch.tensor([1., 0.]), 0)", ("torch.multinomial(torch.tensor([1., 0.]), 1)",)),
     ("old habit", "torch.autograd.grad(x.sum(), x, only_inputs=False)", (
         "torch.autograd.grad(x.sum(), x)",
         "import warnings; warnings.simplefilter('ignore')\n"
@@ -565,6 +602,8 @@ CURES = [
         "import warnings; warnings.simplefilter('ignore')\n"
         "torch.autograd.backward([x * 1], grad_variables=[torch.ones(2)]); assert x.grad.tolist() == [1, 1]",
     )),
+    ("old habit", function("return x * 2") + "Fn()", (function("return x * 2") + "Fn.apply(x)",)),
+    ("old habit", "@torch.no_grad()\nclass A: pass", ("class A:\n    @torch.no_grad()\n    def f(self): pass",)),
     ("unknown name", "torch.sinn", ("assert 'sin' in dir(torch)",)),
     ("loss shapes", "F.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1]))", ("F.cross_entropy(torch.ones(3, 2), torch.tensor([0, 1, 1]))",)),
     ("loss shapes", "F.mse_loss(torch.ones(3, 1), torch.zeros(3))", (
@@ -572,17 +611,28 @@ CURES = [
         "import warnings; warnings.simplefilter('ignore'); a, b = torch.tensor([[1.], [2.]]), torch.tensor([1., 2.])\n"
         "assert F.mse_loss(a, b).item() == 0.5 and F.mse_loss(a, b, reduction='none').shape == (2, 2)",
     )),
+    ("loss shapes", "F.cross_entropy(torch.ones(3, 2), torch.ones(3, 1).long())",
+     ("F.cross_entropy(torch.ones(3, 2), torch.ones(3, 1).squeeze(1).long())",)),
+    ("loss shapes", "F.mse_loss(torch.ones(3), torch.zeros(3), reduction='avg')", ("F.mse_loss(torch.ones(3), torch.zeros(3), reduction='mean')",)),
     ("convolution", "torch.nn.Conv2d(3, 1, 1)(torch.ones(1, 2, 4, 4))", (
         "torch.nn.Conv2d(3, 1, 1)(torch.ones(1, 3, 4, 4))", "torch.nn.Conv2d(3, 1, 1)(torch.ones(3, 4, 4))",
         "torch.nn.Conv1d(3, 1, 1)(torch.ones(1, 3, 4))",
     )),
+    ("convolution", "torch.nn.RNN(3, 2)(torch.ones(4, 1, 5))", ("torch.nn.RNN(3, 2)(torch.ones(4, 1, 3))",)),
+    ("convolution", "torch.nn.Conv2d(3, 2, 1, groups=2)", ("torch.nn.Conv2d(4, 2, 1, groups=2)",)),
     ("normalisation", "torch.nn.BatchNorm1d(2)(torch.ones(1, 2))", (
         "torch.nn.BatchNorm1d(2)(torch.ones(3, 2))", "torch.nn.BatchNorm1d(2).eval()(torch.ones(1, 2))",
     )),
+    ("normalisation", "torch.nn.BatchNorm1d(2)(torch.ones(4, 3))", ("t = torch.ones(4, 3); torch.nn.BatchNorm1d(t.shape[1])(t)",)),
     ("module", "class Net(torch.nn.Module):\n    def __init__(self): self.layer = torch.nn.Linear(1, 1)\nNet()", (
         "class Net(torch.nn.Module):\n    def __init__(self): super().__init__(); self.layer = torch.nn.Linear(1, 1)\n"
         "assert len(list(Net().parameters())) == 2",
     )),
+    ("module", "torch.nn.Linear(2, 1).load_state_dict(torch.nn.Linear(3, 1).state_dict())", (
+        "a, b = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)\n"
+        "assert a.state_dict().keys() == b.state_dict().keys(); a.load_state_dict(b.state_dict())",
+    )),
+    ("module", "torch.nn.Linear(1, 1).train(3)", ("torch.nn.Linear(1, 1).train(True)",)),
     ("not written", DATA + "data.Dataset()[0]", (
         DATA + "class Mine(data.Dataset):\n    def __getitem__(self, i): return i\nassert Mine()[0] == 0",
     )),
@@ -593,4 +643,20 @@ CURES = [
         "import io; f = io.BytesIO(); torch.save(torch.nn.Linear(1, 1), f); f.seek(0); torch.load(f, weights_only=False)",
     )),
     ("other value", "torch.nn.Dropout(1.5)", ("torch.nn.Dropout(0.5)",)),
+    ("other value", "torch.tensor(x)", ("x.detach().clone()",)),
 ]  # fmt: skip
+
+
+def run(torch, program):
+    """The error, or the warning, that a program ends with; None."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    known = {"torch": torch, "x": x, "module": lambda name: import_module(f"{torch.__name__}.{name}")}
+    known["F"] = known["module"]("nn.functional")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Anomaly Detection")
+        try:
+            exec(program, known)
+        except Exception as error:
+            return error
+    return None

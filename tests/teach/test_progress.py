@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -72,16 +71,6 @@ def test_a_broken_file_is_kept_beside_a_new_one(text, path):
     assert Progress(path).entry("07.1") == {"tries": 1}
     sentence = f"(Your progress file could not be understood. It is kept as {kept.name}; a new one is begun.)"
     assert said == [sentence]
-
-
-def test_a_second_broken_file_does_not_replace_the_first(path):
-    """Each broken file gets a number of its own."""
-    for text in ("first", "second"):
-        path.write_text(text)
-        quiet(path)[0].change("07.1", tries)
-
-    assert path.with_name("course_progress.broken-1.json").read_text() == "first"
-    assert path.with_name("course_progress.broken-2.json").read_text() == "second"
 
 
 def test_a_file_that_cannot_be_written_is_announced_once(tmp_path):
@@ -184,14 +173,3 @@ def test_a_lock_left_by_a_dead_process_is_removed(path, monkeypatch):
     assert time.monotonic() - begun < 2
     assert Progress(path).entry("07.1") == {"tries": 1}
     assert not lock.exists()
-
-
-def test_the_environment_is_not_asked_again(path, monkeypatch, tmp_path):
-    """A notebook that changes its folder keeps its file: the place is fixed when the lesson begins."""
-    monkeypatch.chdir(path.parent)
-    monkeypatch.delenv("COURSE_PROGRESS", raising=False)
-    progress = Progress()
-    monkeypatch.chdir(Path(sys.prefix))
-    progress.change("07.1", tries)
-
-    assert path.exists()

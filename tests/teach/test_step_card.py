@@ -191,12 +191,3 @@ def test_paging_with_script(browser):
     assert shown()[0] == "Step 5 of 5: AccumulateGrad of x runs"
     page.keyboard.press("Home")
     assert shown() == ["Start", "Start"]
-
-
-def test_paging_without_script(browser):
-    """Every frame can be opened by hand, and no dead buttons are in the way."""
-    page = opened_card(browser, False)
-
-    assert page.locator("summary:visible").count() == 12
-    assert page.locator("button").count() == page.locator("input").count() == 0
-    assert page.locator("img:visible").count() == 2

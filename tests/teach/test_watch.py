@@ -132,16 +132,6 @@ def test_a_write_to_a_view_keeps_what_it_needs(torch):
     assert words(log)[2] == "b bumped to version 1 by mul_"
 
 
-def test_results_without_a_name_say_where_they_come_from(torch):
-    x = torch.ones(2, requires_grad=True)
-    with watch() as log:
-        (x * 2.0).sin().cos().sum().backward()
-    assert words(log.only("saved")) == [
-        "saved the result of MulBackward0 for SinBackward0, slot self, at version 0",
-        "saved the result of SinBackward0 for CosBackward0, slot self, at version 0",
-    ]
-
-
 def test_a_written_result_that_its_own_node_saved_says_where_it_comes_from(torch):
     """A result that no name leads to is called after its node, also where the node has saved it."""
 
@@ -175,14 +165,6 @@ def test_modules_parameters_have_names(torch):
     assert [w for w in words(log) if w.startswith("accumulated")] == [
         f"accumulated into model.{name}.grad" for name in ("2.bias", "2.weight", "0.bias", "0.weight")
     ]
-
-
-def test_names_can_be_given(torch):
-    box = type("Box", (), {"w": torch.ones(2, requires_grad=True)})()
-    with watch(names={"secret": box.w}) as log:
-        box.w.sin().sum().backward()
-    assert words(log)[0] == "saved secret for SinBackward0, slot self, at version 0"
-    assert words(log)[-1] == "accumulated into secret.grad"
 
 
 # --- filters and bad input ---------------------------------------------------------------------------------
@@ -268,15 +250,6 @@ def test_looking_is_not_using(torch):
     assert [kind for _, kind, _, _ in log.lines] == ["saved"]
 
 
-def test_drawing_on_our_engine_shows_what_is_kept():
-    """Slots that are followed are no packed slots: pictures drawn inside the block are complete."""
-    x = course_lib.ones(2, requires_grad=True)
-    with watch():
-        y = x.exp()
-        inside = draw(y).text
-    assert "packed" not in inside and "saved result = y: v0, now v0" in inside
-
-
 # --- both libraries ----------------------------------------------------------------------------------------
 
 
@@ -311,26 +284,6 @@ def test_the_card_is_opaque_and_complete(torch):
     plain = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", card))
     for number, kind, sentence, _ in log.lines:
         assert f"{number} {kind} {sentence.removeprefix(kind).strip()}" in plain
-
-
-def test_a_node_that_no_gradient_reaches_still_unpacks(torch):
-    """A gradient of None does not keep a node from asking for what it saved: a stale tensor would be noticed."""
-
-    class Cut(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return None
-
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    with watch() as log:
-        Cut.apply(x.exp()).sum().backward()
-
-    unpacked = [words for _, kind, words, _ in log.lines if kind == "unpacked"]
-    assert unpacked == ["unpacked its result for ExpBackward0, slot result"]
 
 
 def test_an_operation_that_saves_nothing_is_not_logged(torch):

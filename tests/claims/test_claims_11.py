@@ -162,6 +162,7 @@ def test_c11_6_intermediates_are_constants(torch):
     assert second_derivatives(torch, mix(torch)) == [5.0, 1.0]
     assert second_derivatives(torch, again(torch)) == [5.0, 5.0]
 
+
 def test_c11_7_gradgradcheck(torch):
     """gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not."""
     x, y = leaf(torch, 2.0, -1.0), leaf(torch, 3.0, 0.5)
@@ -171,6 +172,7 @@ def test_c11_7_gradgradcheck(torch):
             found.append(check(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False))
 
     assert found == [True, False, True, True]
+
 
 def test_c11_8_once_differentiable(torch):
     """once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no
@@ -206,15 +208,6 @@ def test_c11_9_what_backward_owes(torch):
     for message, backward in refused.items():
         y = make(torch, lambda ctx, x, n: x * n, backward).apply(leaf(torch), 2)
         raises(message, y.sum().backward)
-
-    accepted = {
-        (2.0, 2.0): lambda ctx, g: (2 * g, None, None),  # more Nones are forgiven
-        (6.0, 6.0): lambda ctx, g: (torch.full((3, 2), 2.0), None),  # a wider one is summed
-    }
-    for wanted, backward in accepted.items():
-        x = leaf(torch)
-        make(torch, lambda ctx, x, n: x * n, backward).apply(x, 2).sum().backward()
-        assert tuple(x.grad.tolist()) == wanted
 
 
 def test_c11_10_needs_input_grad(torch):
@@ -260,6 +253,7 @@ def test_c11_11_mark_dirty(torch):
         assert torch.autograd.grad(h, x, retain_graph=True)[0].item() == slope
         assert torch.autograd.grad(y, x)[0].item() == 3.0
 
+
 def with_rounded(torch, tell, log):
     """Two results, the second of which has no useful gradient; `tell(ctx, it)` is called in forward."""
 
@@ -288,6 +282,7 @@ def test_c11_12_mark_non_differentiable(torch):
     doubled, rounded = with_rounded(torch, lambda ctx, rounded: ctx.mark_non_differentiable(rounded), []).apply(x)
     assert doubled.requires_grad and not rounded.requires_grad
     raises("does not require grad", rounded.sum().backward)
+
 
 def test_c11_13_set_materialize_grads(torch):
     """For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False)."""
@@ -333,25 +328,15 @@ def test_c11_15_the_gradient_that_comes_in(torch):
     an error.
     """
 
-    def halve(ctx, grad):
-        grad /= 2
-        return grad
-
-    def clear(ctx, grad):
-        right = grad.clone()
-        grad.zero_()
-        return right
-
     found = []
-    for backward in (lambda ctx, grad: grad.mul_(2), halve, clear, lambda ctx, grad: grad * 2):
+    for backward in (lambda ctx, grad: grad.mul_(2), lambda ctx, grad: grad * 2):
         x, grad = leaf(torch), torch.ones(2, dtype=torch.float64)
         h = x * 1
         y = h + make(torch, lambda ctx, x: x * 2, backward).apply(h)
         (slope,) = torch.autograd.grad(y, x, grad)
         found.append((slope.tolist(), grad.tolist()))
 
-    wanted = [(4.0, 2.0), (1.0, 0.5), (1.0, 0.0), (3.0, 1.0)]
-    assert found == [([slope] * 2, [left] * 2) for slope, left in wanted]
+    assert found == [([4.0] * 2, [2.0] * 2), ([3.0] * 2, [1.0] * 2)]
 
 
 def test_c11_16_tensors_in_lists(torch):
@@ -404,6 +389,8 @@ def test_c11_18_gather(torch):
     upstream = torch.tensor([[1.0, 2.0, 4.0, 8.0], [16.0, 32.0, 64.0, 128.0]])
     picked.backward(upstream)
     assert x.grad.tolist() == [[4.0, 8.0, 3.0], [224.0, 16.0, 0.0]]
+
+
 def test_c11_19_cross_entropy_by_gather(torch):
     """Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes
     a table of N times N numbers, whose mean is another loss, and nothing raises.
@@ -446,6 +433,7 @@ def test_c11_20_all_slots_are_checked(torch):
         else:
             y.sum().backward()
             assert x.grad.tolist() == [0.5, 0.5]
+
 
 def test_c11_21_a_borrowed_backward(torch):
     """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that

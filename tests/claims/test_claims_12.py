@@ -35,6 +35,7 @@ def test_c12_1_once_in_order(torch):
         assert seen == [("first", 5.0), ("third", 50.0)]
         assert x.grad.item() == (150.0 if h is not x else 50.0)
 
+
 def test_c12_2_everything_behind(torch):
     """A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a
     tensor of its own.
@@ -137,6 +138,7 @@ def test_c12_5_hooks_of_nodes(torch):
     assert y.grad.item() == 2.0  # behind its hook, before the prehook
     assert w.grad.item() == 40.5
 
+
 def test_c12_6_the_parameter(torch):
     """A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it
     may not return the gradient.
@@ -187,6 +189,7 @@ def test_c12_7_a_step_in_the_pass(torch):
     assert any((p - q).abs().sum().item() for p, q in zip(eager, layers(), strict=True))
     assert held == [1] * 4 and all(p.grad is None for p in eager)
 
+
 def test_c12_8_autograd_grad(torch):
     """autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no
     post-accumulate hooks.
@@ -204,6 +207,7 @@ def test_c12_8_autograd_grad(torch):
     torch.autograd.grad(y, h, retain_graph=True)
     assert [name for name, *_ in log] == ["h"]
 
+
 def test_c12_9_forward_hooks(torch):
     """A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the
     output's place.
@@ -218,6 +222,7 @@ def test_c12_9_forward_hooks(torch):
     with m.register_forward_hook(lambda m, args, out: out * 10):
         assert m(x).tolist() == [10.0, 0.0]
         assert m.forward(x).tolist() == [1.0, 0.0]
+
 
 def test_c12_10_full_backward_hooks(torch):
     """A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no
@@ -241,6 +246,7 @@ def test_c12_10_full_backward_hooks(torch):
     ((grad_input, grad_output),) = log
     assert grad_input == (None,) and grad_output[0].tolist() == [[1.0]]
 
+
 def test_c12_11_in_place(torch):
     """A hook that changes its gradient in place can change what another tensor receives, without any error."""
 
@@ -257,6 +263,7 @@ def test_c12_11_in_place(torch):
         found.append(x.grad.tolist())
 
     assert found == [[2.5, 3.5], [2.0, 2.0], [2.0, 2.0]]
+
 
 def test_c12_12_what_is_no_gradient(torch):
     """A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not
@@ -276,6 +283,7 @@ def test_c12_12_what_is_no_gradient(torch):
             loss = h.sum()
             raises(message, loss.backward, (TypeError, RuntimeError))
 
+
 def test_c12_13_handles(torch):
     """A handle in a `with` statement takes its hook away at the end, also when the pass failed."""
     calls, x = [], leaf(torch)
@@ -287,6 +295,7 @@ def test_c12_13_handles(torch):
 
     (x * 2).sum().backward()
     assert calls == ["h"] and x.grad.tolist() == [2.0, 2.0]
+
 
 def test_c12_14_the_old_kind(torch):
     """`register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node

@@ -81,6 +81,7 @@ def test_c13_1_formulas_are_recorded(torch):
         assert (g.grad_fn is not None) == g.requires_grad == recorded
         assert g.tolist() == plain.tolist()
 
+
 def test_c13_2_two_flags(torch):
     """create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a
     gradient that cannot be differentiated.
@@ -166,6 +167,7 @@ def test_c13_4_hessian_times_vector(torch):
     assert [passes(n, two_calls) for n in (3, 30)] == [2, 2]
     assert passes(30, torch.autograd.functional.hessian) == 31
 
+
 def test_c13_5_who_feels_the_penalty(torch):
     """A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and
     nothing to b2.
@@ -181,6 +183,7 @@ def test_c13_5_who_feels_the_penalty(torch):
     assert near([*W1[0].tolist(), *W1[1].tolist()], [4.8, 2.4, 6.4, 3.2])
     assert near(W2[:, 0].tolist(), [8.8, 2.4])
     assert b1.tolist() == [0.0, 0.0] and b2 is None
+
 
 def test_c13_6_nothing_is_released(torch):
     """With create_graph=True the first pass releases nothing, and the operations that it records save further
@@ -348,6 +351,7 @@ def test_c13_11_written_in_between(torch):
         raises(CHANGED, lambda: second(lambda w: w**3, write))
         second(lambda w: (w - 5) ** 2, write)  # w - 5 is saved, w is not
     second(lambda w: w**3, "a new tensor")
+
 
 def functions(torch):
     """Sine by arrays; and one whose backward applies a Function."""

@@ -596,6 +596,7 @@ programs(
 
 # --- arguments of single operations ------------------------------------------------------------------------
 
+
 @program
 def inference_tensor_saved_by_a_function(torch):
     def forward(ctx, x, c):

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "add_an_exercise.md").read_text(encoding="utf-8")
 FILE, CELLS, PROVE, TRY, PRINTED = (block for _, block in re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL))
 SUMMARY = "# %% [markdown]\n# ## What you can now claim"
+
+
 def named(kind, before):
     """The last path of this kind that the page names before a block."""
     text = PAGE[: PAGE.index(before)]

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from course_lib.teach.building import checkpoints, judge, proving, stages
 from course_lib.teach.building.drawable import drawable, show_slots
@@ -61,8 +62,7 @@ def test_a_stage_has_no_marks_and_grows():
 
     assert not any(stages.MARK.search(line) for text in texts for line in text.splitlines())
     assert sorted(texts, key=len) == texts
-    with pytest.raises(ValueError, match="no stage 14"):
-        stages.stage(14)
+    raises("no stage 14", lambda: stages.stage(14), ValueError)
 
 
 def test_the_picture_shows_the_learners_own_slots():

@@ -4,7 +4,7 @@ import base64
 import re
 import sys
 
-import pytest
+from refusals import raises
 
 import course_lib
 from course_lib.teach import chart, grids, pixels
@@ -68,10 +68,8 @@ def test_without_matplotlib_the_text_is_shown(monkeypatch):
 
 def test_nothing_to_draw_is_refused():
     """A chart without points and a colouring that does not exist."""
-    with pytest.raises(ValueError, match="at least one point"):
-        chart({"one": {"ours": {}}}, "n", "cost")
-    with pytest.raises(ValueError, match="'columns', 'rows' or 'none'|columns"):
-        grids(["k", [[1]]], colours="red")
+    raises("at least one point", lambda: chart({"one": {"ours": {}}}, "n", "cost"), ValueError)
+    raises("'columns', 'rows' or 'none'|columns", lambda: grids(["k", [[1]]], colours="red"), ValueError)
 
 
 def test_the_text_of_pixels_shows_the_image():
@@ -93,5 +91,4 @@ def test_pixels_need_no_matplotlib(monkeypatch):
 def test_what_is_no_image_is_refused():
     """Nothing at all, and numbers that are no grey."""
     for items in ([], ["dark", [[2.0]]], ["negative", [[-0.1]]]):
-        with pytest.raises(ValueError, match="from 0 to 1"):
-            pixels(items)
+        raises("from 0 to 1", lambda items=items: pixels(items), ValueError)

@@ -8,6 +8,7 @@ import time
 import weakref
 
 import pytest
+from refusals import raises
 
 from course_lib.teach.pictures import layout, node_facts
 from course_lib.teach.pictures.draw import Picture, draw
@@ -66,8 +67,7 @@ def test_save(torch, tmp_path):
     picture.save(tmp_path / "graph.txt")
 
     assert (tmp_path / "graph.txt").read_text(encoding="utf-8") == picture.text + "\n"
-    with pytest.raises(ValueError, match=r"save\(\) writes .svg or .txt files, not '.png'"):
-        picture.save(tmp_path / "graph.png")
+    raises(r"save\(\) writes .svg or .txt files, not '.png'", lambda: picture.save(tmp_path / "graph.png"), ValueError)
     if picture.svg is not None:
         picture.save(tmp_path / "graph.svg")
         assert (tmp_path / "graph.svg").read_text(encoding="utf-8") == picture.svg
@@ -129,12 +129,10 @@ def test_a_custom_backward_that_does_not_read_what_was_saved_does_not_fail(torch
 
     c, loss = program(reads=True)
     c.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
+    raises("modified by an inplace operation", loss.backward)
     c, loss = program(reads=True)
     loss.backward()
-    with pytest.raises(RuntimeError, match="a second time"):
-        loss.backward()
+    raises("a second time", loss.backward)
 
 
 def test_a_function_that_saved_nothing_has_nothing_freed(torch):
@@ -218,18 +216,13 @@ def test_a_detached_tensor_is_not_taken_for_the_operand(torch):
 def test_not_a_tensor(torch):
     """Each wrong thing gets the advice that fits it."""
     x = torch.tensor([1.0], requires_grad=True)
-    with pytest.raises(TypeError, match="takes tensors, not int: give it the tensor whose graph"):
-        draw(3)
-    with pytest.raises(TypeError, match=r"takes tensors, not list: put a star in front: draw\(\*tensors\)"):
-        draw([x, x])
+    raises("takes tensors, not int: give it the tensor whose graph", lambda: draw(3), TypeError)
+    raises(r"takes tensors, not list: put a star in front: draw\(\*tensors\)", lambda: draw([x, x]), TypeError)
     with pytest.raises(TypeError, match="takes tensors, not MulBackward0: draw the tensor whose grad_fn it is"):
         draw((x * 2).grad_fn)
-    with pytest.raises(TypeError, match=r"takes tensors, not Sequential: call it on an input"):
-        draw(two_layers(torch))
-    with pytest.raises(TypeError, match=r"draw\(\) needs at least one tensor: draw\(loss\)"):
-        draw()
-    with pytest.raises(ValueError, match="detail is 7; it can be 0, 1 or 2"):
-        draw(x, detail=7)
+    raises(r"takes tensors, not Sequential: call it on an input", lambda: draw(two_layers(torch)), TypeError)
+    raises(r"draw\(\) needs at least one tensor: draw\(loss\)", draw, TypeError)
+    raises("detail is 7; it can be 0, 1 or 2", lambda: draw(x, detail=7), ValueError)
 
 
 def test_names_that_match_nothing(torch):
@@ -237,18 +230,13 @@ def test_names_that_match_nothing(torch):
     x = torch.tensor([1.0], requires_grad=True)
     other = torch.tensor([1.0])
     y = x * 2
-    with pytest.raises(ValueError, match="names: q is not in this picture"):
-        draw(y, names={"q": other})
+    raises("names: q is not in this picture", lambda: draw(y, names={"q": other}), ValueError)
     with pytest.raises(ValueError, match="x is not in this picture. No recorded way leads from a drawn tensor to it"):
         draw(y.detach(), names={"x": x})
-    with pytest.raises(ValueError, match="names has 2 entries for 1 tensors"):
-        draw(y, names=["a", "b"])
-    with pytest.raises(ValueError, match="the same name twice"):
-        draw(x, y, names=["a", "a"])
-    with pytest.raises(TypeError, match="must pair text with tensors"):
-        draw(y, names=[3])
-    with pytest.raises(TypeError, match="must be a list, a dictionary or a module, not str"):
-        draw(y, names="y")
+    raises("names has 2 entries for 1 tensors", lambda: draw(y, names=["a", "b"]), ValueError)
+    raises("the same name twice", lambda: draw(x, y, names=["a", "a"]), ValueError)
+    raises("must pair text with tensors", lambda: draw(y, names=[3]), TypeError)
+    raises("must be a list, a dictionary or a module, not str", lambda: draw(y, names="y"), TypeError)
 
 
 # --- large graphs ------------------------------------------------------------------------------------------
@@ -434,12 +422,9 @@ def test_open_says_what_there_is(torch):
     loss = net(torch.ones(1, 2)).sum()
     with pytest.raises(ValueError, match="no node of this graph uses parameters of .* Among its modules are 0"):
         draw(net, loss, open="blok")
-    with pytest.raises(ValueError, match="give the model"):
-        draw(x * 2, open="layers")
-    with pytest.raises(ValueError, match="the numbers of this graph's nodes are 1 to 1"):
-        draw(x * 2, open=(5, 9))
-    with pytest.raises(TypeError, match="open takes a module's name or two numbers"):
-        draw(x * 2, open=3.5)
+    raises("give the model", lambda: draw(x * 2, open="layers"), ValueError)
+    raises("the numbers of this graph's nodes are 1 to 1", lambda: draw(x * 2, open=(5, 9)), ValueError)
+    raises("open takes a module's name or two numbers", lambda: draw(x * 2, open=3.5), TypeError)
 
 
 def test_a_loop_over_one_module_is_folded_by_repetition(torch):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from explain_cures import CURES, run
+from refusals import raises
 
 import course_lib
 from course_lib.teach.explain.report import LESSONS, ROWS, explain
@@ -440,16 +441,13 @@ def test_without_tensors_there_is_no_picture():
 
 def test_no_error_yet():
     """Without any error explain() says what to give."""
-    with pytest.raises(ValueError, match="There is no error to explain yet. Give one: explain"):
-        explain()
+    raises("There is no error to explain yet. Give one: explain", explain, ValueError)
 
 
 def test_not_an_error():
     """What is neither error nor text nor tensor is refused."""
-    with pytest.raises(TypeError, match="explain.. takes an error, its text, or tensors, not int"):
-        explain(3)
-    with pytest.raises(TypeError, match="takes tensors, not str"):
-        explain(RuntimeError("x"), "y")
+    raises("explain.. takes an error, its text, or tensors, not int", lambda: explain(3), TypeError)
+    raises("takes tensors, not str", lambda: explain(RuntimeError("x"), "y"), TypeError)
 
 
 # --- cures ------------------------------------------------------------------------------------------------

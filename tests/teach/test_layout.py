@@ -12,6 +12,7 @@ import time
 
 import gallery
 import pytest
+from refusals import raises
 
 from course_lib.teach.pictures import lanes, layout
 from course_lib.teach.pictures.dotsource import Drawing
@@ -253,8 +254,7 @@ def test_forcing_an_engine(monkeypatch):
     monkeypatch.setenv("COURSE_LAYOUT", "text")
     assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
     monkeypatch.setenv("COURSE_LAYOUT", "crayons")
-    with pytest.raises(ValueError, match="COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text"):
-        layout.layout_engine()
+    raises("COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text", layout.layout_engine, ValueError)
 
 
 def missing(monkeypatch, tmp_path):

@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from refusals import raises
 
 import course_lib
 from course_lib.teach import ledger, watch
@@ -129,8 +130,7 @@ def test_long_graphs(torch):
     assert "Not shown: 2,800 lines in the middle; held.table(rows=None) has all." in held.table().text
     assert held.table(rows=None).html.count("<tr") == 3001
     assert "Not shown" not in held.table(rows=None).text
-    with pytest.raises(ValueError, match="a number from 2 up, or None for all rows, not 0"):
-        held.table(rows=0)
+    raises("a number from 2 up, or None for all rows, not 0", lambda: held.table(rows=0), ValueError)
     assert "bytes held after every 30th event, 30 to 6000:" in held.plot().text
 
 
@@ -303,19 +303,13 @@ def test_without_recording_it_says_so(torch):
 
 def test_bad_input_is_answered_in_a_sentence(torch):
     x = torch.ones(2, requires_grad=True)
-    with pytest.raises(TypeError, match="ledger\\(\\) takes no tensors: open it around"):
-        ledger(x)
-    with pytest.raises(TypeError, match="ledger\\(leaves=…\\) is True or False, not 3"):
-        ledger(leaves=3)
-    with pytest.raises(TypeError, match="takes a module, or a dictionary such as"):
-        ledger(names=["x"])
-    with pytest.raises(TypeError, match="must pair text with tensors"):
-        ledger(names={"x": 3})
-    with pytest.raises(ValueError, match="the same name twice"):
-        ledger(names={x: "x", torch.ones(2): "x"})
+    raises("ledger\\(\\) takes no tensors: open it around", lambda: ledger(x), TypeError)
+    raises("ledger\\(leaves=…\\) is True or False, not 3", lambda: ledger(leaves=3), TypeError)
+    raises("takes a module, or a dictionary such as", lambda: ledger(names=["x"]), TypeError)
+    raises("must pair text with tensors", lambda: ledger(names={"x": 3}), TypeError)
+    raises("the same name twice", lambda: ledger(names={x: "x", torch.ones(2): "x"}), ValueError)
     for ask in (ledger().table, ledger().plot, lambda: ledger().now, lambda: ledger().peak):
-        with pytest.raises(RuntimeError, match="was never opened"):
-            ask()
+        raises("was never opened", ask)
     assert str(ledger()) == "ledger(), not opened yet"
     with ledger() as held:
         pass
@@ -389,6 +383,7 @@ assert matplotlib.rcParams.copy() == before
 assert "matplotlib.pyplot" not in sys.modules
 print("fine")
 """
+
 
 def test_matplotlib_is_met_in_plot_only():
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)

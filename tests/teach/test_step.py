@@ -6,6 +6,7 @@ import warnings
 import weakref
 
 import pytest
+from refusals import raises
 from step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
 
 import course_lib
@@ -83,8 +84,7 @@ def test_saved_tensors_are_freed_or_kept(torch):
     assert "frees" not in kept.text
     assert "Saved tensors are kept for another pass." in kept.text
     assert "  frees result = y\n" in step(y).text
-    with pytest.raises(RuntimeError, match="second time"):
-        y.backward()
+    raises("second time", y.backward)
 
 
 def test_inputs(torch):
@@ -255,40 +255,29 @@ def test_a_leaf_that_is_used_again_arrives_later(real_torch):
 def test_arguments_that_are_no_tensor(torch):
     """What cannot be stepped through is refused in a sentence that says what to do."""
     y = leaf(torch, 2.0) * 3
-    with pytest.raises(TypeError, match=r"needs the tensor to start from: step\(loss\)"):
-        step()
-    with pytest.raises(TypeError, match=r"not float: give it the tensor that you would call .backward\(\) on"):
-        step(2.0)
-    with pytest.raises(TypeError, match=r"put a star in front: step\(\*tensors\)"):
-        step([y])
-    with pytest.raises(TypeError, match="give it the tensor whose grad_fn it is"):
-        step(y.grad_fn)
-    with pytest.raises(TypeError, match="call it on an input and give the loss"):
-        step(torch.nn.Linear(1, 1))
+    raises(r"needs the tensor to start from: step\(loss\)", step, TypeError)
+    raises(r"not float: give it the tensor that you would call .backward\(\) on", lambda: step(2.0), TypeError)
+    raises(r"put a star in front: step\(\*tensors\)", lambda: step([y]), TypeError)
+    raises("give it the tensor whose grad_fn it is", lambda: step(y.grad_fn), TypeError)
+    raises("call it on an input and give the loss", lambda: step(torch.nn.Linear(1, 1)), TypeError)
 
 
 def test_tensors_that_no_pass_can_start_from(torch):
     """No history, or several elements and no gradient: the sentence names the tensor and a way out."""
     plain, many = torch.tensor(2.0), leaf(torch, [1.0, 2.0]) * 3
-    with pytest.raises(ValueError, match=r"plain has no history: .* Create an input with requires_grad=True"):
-        step(plain)
+    raises(r"plain has no history: .* Create an input with requires_grad=True", lambda: step(plain), ValueError)
     with pytest.raises(ValueError, match=r"many has 2 elements.* step through many.sum\(\), or give gradient=.*\(2,\)"):
         step(many)
     with pytest.raises(ValueError, match=r"gradient has shape \(3,\), but many has shape \(2,\)"):
         step(many, gradient=torch.ones(3))
-    with pytest.raises(TypeError, match="gradient must be a tensor of shape .2,., not float"):
-        step(many, gradient=1.0)
-    with pytest.raises(ValueError, match="gradient has 2 entries for 1 tensors"):
-        step(many, gradient=[None, None])
+    raises("gradient must be a tensor of shape .2,., not float", lambda: step(many, gradient=1.0), TypeError)
+    raises("gradient has 2 entries for 1 tensors", lambda: step(many, gradient=[None, None]), ValueError)
     many.sum().backward()  # no refused call has run a pass
 
 
 def test_inputs_that_cannot_receive_a_gradient(torch):
     """inputs= must name tensors that require grad."""
     y, plain = leaf(torch, 2.0) * 3, torch.tensor(1.0)
-    with pytest.raises(ValueError, match="inputs is empty"):
-        step(y, inputs=[])
-    with pytest.raises(ValueError, match="inputs: plain does not require grad"):
-        step(y, inputs=[plain])
-    with pytest.raises(TypeError, match="inputs must be tensors, not int"):
-        step(y, inputs=[3])
+    raises("inputs is empty", lambda: step(y, inputs=[]), ValueError)
+    raises("inputs: plain does not require grad", lambda: step(y, inputs=[plain]), ValueError)
+    raises("inputs must be tensors, not int", lambda: step(y, inputs=[3]), TypeError)

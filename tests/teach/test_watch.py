@@ -4,6 +4,7 @@ import re
 import sys
 
 import pytest
+from refusals import raises
 
 import course_lib
 from course_lib.engine.version import VersionCounter
@@ -59,8 +60,7 @@ def test_a_stale_tensor_is_refused(torch):
         e = x.exp()
         e.add_(1)
         changed = line_here(-1)
-        with pytest.raises(RuntimeError, match="modified by an inplace"):
-            e.sum().backward()
+        raises("modified by an inplace", e.sum().backward)
     assert log.only("version", "refused", "unpacked", "freed", "accumulated").text == (
         f"2. e bumped to version 1 by add_ at {changed}\n"
         "3. refused e to ExpBackward0, slot result: saved at version 0, now at version 1"
@@ -194,16 +194,12 @@ def test_a_long_log_shows_its_ends(torch):
 
 def test_bad_input_is_answered_in_a_sentence(torch):
     x = torch.ones(2)
-    with pytest.raises(TypeError, match="watch\\(\\) takes no tensors: open it around the program"):
-        watch(x)
-    with pytest.raises(TypeError, match="takes a module, or a dictionary such as"):
-        watch(names=[x])
+    raises("watch\\(\\) takes no tensors: open it around the program", lambda: watch(x), TypeError)
+    raises("takes a module, or a dictionary such as", lambda: watch(names=[x]), TypeError)
     with watch() as log:
         pass
-    with pytest.raises(ValueError, match=re.escape(f"there is no kind 'versions'. The kinds are: {KINDS}.")):
-        log.only("versions")
-    with pytest.raises(ValueError, match="it needs at least one kind"):
-        log.only()
+    raises(re.escape(f"there is no kind 'versions'. The kinds are: {KINDS}."), lambda: log.only("versions"), ValueError)
+    raises("it needs at least one kind", log.only, ValueError)
     assert log.text.startswith("watch: nothing happened in this block that it looks for.")
     once = watch()
     with once:

@@ -26,8 +26,7 @@ def paths(node):
 
 def test_c04_1_nodes_by_themselves(torch):
     """A node needs the gradients of its own results and what it saved, nothing else: the node of a built-in operation,
-    called by itself, gives the numbers that it gives in a pass.
-    """
+    called by itself, gives the numbers that it gives in a pass."""
     x = leaf(torch, 2.0)
     h = x * x
     y = h.sqrt() + h.exp() * 0.5 + h.sin() / h
@@ -48,8 +47,7 @@ def test_c04_1_nodes_by_themselves(torch):
 
 def test_c04_2_once_on_the_sum(torch):
     """In one pass of `backward()` each node behind the root runs once, on the sum of all that arrives, after every
-    consumer behind the root has delivered.
-    """
+    consumer behind the root has delivered."""
     x = leaf(torch, 2.0)
     h = x * x
     p, q = h.sqrt(), -h
@@ -85,8 +83,7 @@ def test_c04_3_newest_first(torch):
 
 def test_c04_4_counted_from_the_root(torch):
     """A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is a use of a result that
-    is not behind the root.
-    """
+    is not behind the root."""
     x = leaf(torch, 2.0)
     h = x * x
     unused = h.exp()
@@ -104,8 +101,7 @@ def test_c04_4_counted_from_the_root(torch):
 
 def test_c04_5_handed_on(torch):
     """The gradient of a result is handed on and, unless retain_grad() asked for it, not stored: a second pass hands on
-    the same again, and only leaves add up.
-    """
+    the same again, and only leaves add up."""
     x = leaf(torch, 1.0)
     h = x * 3
     seen = []
@@ -132,8 +128,7 @@ FIVE = {
 
 def test_c04_6_first_arrival(torch):
     """`a = x*x; b = a+x; c = b*a; d = c+b; e = d*a` has the slope 316 at 2; running nodes on first arrival gives
-    140.
-    """
+    140."""
     x = leaf(torch, 2.0)
     a = x * x
     b = a + x

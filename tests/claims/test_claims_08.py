@@ -23,8 +23,7 @@ def short(node):
 
 def test_c08_1_views_and_copies(torch):
     """Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version
-    counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
-    """
+    counter with their base; clone, arithmetic, and indexing with a list or a mask give copies."""
     views = [
         lambda t: t[0], lambda t: t[:, 1:], lambda t: t[::2], lambda t: t.T, lambda t: t.transpose(0, 1),
         lambda t: t.unsqueeze(0), lambda t: t[0].expand(2, 3), lambda t: t.unbind()[1], lambda t: t.split(1)[1],
@@ -46,8 +45,7 @@ def test_c08_1_views_and_copies(torch):
 
 def test_c08_2_where_strides_can_say_it(torch):
     """reshape gives a view where strides can describe the result and a copy where they cannot; contiguous()
-    gives back the tensor itself when it is contiguous already, and a copy when it is not.
-    """
+    gives back the tensor itself when it is contiguous already, and a copy when it is not."""
     t = matrix(torch)
     for view in (t.reshape(6), t.reshape(3, 2), t.T.reshape(3, 2, 1), t[:, 1:].reshape(2, 1, 2)):
         assert view._is_view() and place(view) == place(t)
@@ -59,8 +57,7 @@ def test_c08_2_where_strides_can_say_it(torch):
 
 def test_c08_3_one_base(torch):
     """The `_base` of a view is the first tensor and never another view; a detach() shares the memory but has no
-    base.
-    """
+    base."""
     y = leaf(torch) * 1
     deep = y.view(3, 1)[1:].T[0, 1:]
     assert deep._base is y and y._base is None
@@ -74,8 +71,7 @@ def test_c08_3_one_base(torch):
 
 def test_c08_4_lost_writes(torch):
     """An in-place operation on a copy, such as `y[[0]].mul_(10)`, raises nothing and leaves y as it was, but
-    `y[[0]] *= 10` writes to y.
-    """
+    `y[[0]] *= 10` writes to y."""
     for lost in (lambda y: y[[0]].mul_(10), lambda y: y[y > 0].mul_(10), lambda y: y.T.reshape(6).mul_(10)):
         y = matrix(torch)
         lost(y)
@@ -88,8 +84,7 @@ def test_c08_4_lost_writes(torch):
 
 def test_c08_5_the_base_is_rewritten(torch):
     """A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the
-    view's new node, on top of CopySlices.
-    """
+    view's new node, on top of CopySlices."""
     y = leaf(torch) * 2
     v = y[1:]
     old = y.grad_fn
@@ -130,8 +125,7 @@ def test_c08_6_as_if_built_out_of_place(torch):
 
 def test_c08_7_assignment(torch):
     """Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain
-    buffer becomes part of the graph when something that requires grad is assigned to a part of it.
-    """
+    buffer becomes part of the graph when something that requires grad is assigned to a part of it."""
     x, w = leaf(torch), leaf(torch, 5.0, 6.0)
     y = x * 2
     y[1:] = w
@@ -163,8 +157,7 @@ def test_c08_8_old_views_catch_up(torch):
 
 def test_c08_9_views_of_leaves(torch):
     """Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and
-    counted, and the leaf stays a leaf.
-    """
+    counted, and the leaf stays a leaf."""
     x = leaf(torch)
     with pytest.raises(RuntimeError, match=LEAF_VIEW):
         x[0] = 5.0
@@ -181,8 +174,7 @@ def test_c08_9_views_of_leaves(torch):
 
 def test_c08_10_many_views_from_one_call(torch):
     """While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed
-    with after their base was written to; without a history both are allowed.
-    """
+    with after their base was written to; without a history both are allowed."""
     for name, make in [
         ("Unbind", lambda y: y.unbind()), ("Unbind", lambda y: list(y)), ("Split", lambda y: y.split(2)),
         ("SplitWithSizes", lambda y: y.split([1, 2])), ("Split", lambda y: y.chunk(2)),
@@ -208,8 +200,7 @@ def test_c08_10_many_views_from_one_call(torch):
 
 def test_c08_11_expanded_tensors(torch):
     """An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one
-    place.
-    """
+    place."""
     for base in (torch.ones(1), leaf(torch, 1.0) * 1):
         e = base.expand(3)
         assert e.stride() == (0,)
@@ -233,8 +224,7 @@ def test_c08_12_views_made_under_no_grad(torch):
 
 def test_c08_13_stale_views(torch):
     """A write to one part of a tensor makes a saved view of another part stale, though none of the saved
-    numbers has changed.
-    """
+    numbers has changed."""
     x = leaf(torch)
     y = x * 1
     first, rest = y[:1], y[1:]
@@ -250,8 +240,7 @@ def test_c08_13_stale_views(torch):
 
 def test_c08_14_a_hook_hands_out_a_view(torch):
     """A module with a full backward hook hands out a result that requires grad as a view made by a custom Function,
-    which may not be written to.
-    """
+    which may not be written to."""
     for module in (torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3))):
         x = leaf(torch).view(1, 3)
         assert not module(x)._is_view()

@@ -50,8 +50,7 @@ def stepped(torch, optimizer, p, *gradients):
 
 def test_c10_1_a_step_writes_in_place(torch):
     """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
-    node, and with a higher version (unless the optimizer was made with `fused=True`).
-    """
+    node, and with a higher version (unless the optimizer was made with `fused=True`)."""
     writes = {"SGD": 1, "Adam": 1, "AdamW": 2, "RMSprop": 1, "Adagrad": 1}
     for name, count in writes.items():
         p, gradient = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
@@ -73,8 +72,7 @@ def test_c10_1_a_step_writes_in_place(torch):
 
 def test_c10_2_sgd_by_hand(torch):
     """Plain SGD is `p.add_(p.grad, alpha=-lr)`; weight decay first adds its multiple of p to the gradient, and momentum
-    puts a running sum in the gradient's place.
-    """
+    puts a running sum in the gradient's place."""
     for settings in ({}, {"weight_decay": 0.3}, {"momentum": 0.9}, {"momentum": 0.9, "weight_decay": 0.3}):
         start = [random.uniform(-2, 2) for _ in range(16)]
         p, q = leaf(torch, *start), torch.tensor(start)
@@ -93,8 +91,7 @@ def test_c10_2_sgd_by_hand(torch):
 
 def test_c10_3_what_is_remembered(torch):
     """What an optimizer remembers of a parameter stands in `optimizer.state`; with SGD and Adam it appears there with
-    that parameter's first step: a sum for momentum; two averages and a count of steps for Adam.
-    """
+    that parameter's first step: a sum for momentum; two averages and a count of steps for Adam."""
     wanted = {
         "SGD": ({}, []),
         "SGD with momentum": ({"momentum": 0.9}, ["momentum_buffer"]),
@@ -116,8 +113,7 @@ def test_c10_3_what_is_remembered(torch):
 
 def test_c10_4_none_and_zero(torch):
     """`step()` skips a parameter whose `.grad` is None; a gradient of zero can still move it, by momentum or
-    weight decay.
-    """
+    weight decay."""
     makers = {
         "plain": lambda p: torch.optim.SGD([p], lr=0.1),
         "momentum": lambda p: torch.optim.SGD([p], lr=0.1, momentum=0.9),
@@ -150,8 +146,7 @@ def test_c10_5_frozen_and_stepped(torch):
 def test_c10_6_six_orders(torch):
     """With no gradients at first, three calls follow the forward pass: Z clears, B is backward, S steps. ZBS and BSZ
     train; ZSB, BZS and SBZ never move a parameter; SZB raises in the second round if backward reads a parameter that
-    was stepped.
-    """
+    was stepped."""
     for order in map("".join, itertools.permutations("ZBS")):
         model, optimizer = fresh(torch)
         if order == "SZB":
@@ -173,8 +168,7 @@ def test_c10_6_six_orders(torch):
 
 def test_c10_7_clip_once(torch):
     """`clip_grad_norm_` multiplies all gradients in place by one factor and returns the norm they had; after each
-    micro-batch instead of after the last it can give another direction.
-    """
+    micro-batch instead of after the last it can give another direction."""
     p, q = leaf(torch, 0.0, 0.0), leaf(torch, 0.0)
     p.grad, q.grad = torch.tensor([1.0, 2.0]), torch.tensor([2.0])
     grads = [p.grad, q.grad]
@@ -198,8 +192,7 @@ def test_c10_7_clip_once(torch):
 
 def test_c10_8_a_scheduler_writes_rates(torch):
     """`scheduler.step()` writes `lr` in the optimizer's groups, and no parameter and no gradient; called before
-    `optimizer.step()` it skips the first value of its schedule, with a warning.
-    """
+    `optimizer.step()` it skips the first value of its schedule, with a warning."""
     moves = {}
     for late in (True, False):
         p = leaf(torch, 0.0)
@@ -241,8 +234,7 @@ def test_c10_9_a_state_is_no_copy(torch):
 
 def test_c10_10_what_a_checkpoint_needs(torch):
     """With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes
-    on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises.
-    """
+    on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises."""
 
     def adam(model):
         return torch.optim.Adam(model.parameters(), lr=0.05)
@@ -286,8 +278,7 @@ def test_c10_10_what_a_checkpoint_needs(torch):
 
 def test_c10_11_an_optimizer_holds_tensors(torch):
     """An optimizer steps the tensors it was given: a layer that is put in later does not learn, and nothing raises;
-    `load_state_dict` and `model.double()` keep the parameters the same objects.
-    """
+    `load_state_dict` and `model.double()` keep the parameters the same objects."""
     model, optimizer = fresh(torch)
     model[1] = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(model[1].weight, 0.5)
@@ -306,8 +297,7 @@ def test_c10_11_an_optimizer_holds_tensors(torch):
 
 def test_c10_12_forward_writes_averages(torch):
     """In train mode the forward pass of batch norm writes its running averages, under no_grad too, and their versions
-    stay; in eval mode it writes nothing.
-    """
+    stay; in eval mode it writes nothing."""
     norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])
     averages = norm.running_mean, norm.running_var
     versions = [average._version for average in averages]
@@ -324,8 +314,7 @@ def test_c10_12_forward_writes_averages(torch):
 
 def test_c10_13_read_all_then_write(torch):
     """When two losses come from one forward pass, a step between their backward passes raises if the second still has
-    to read a weight that was stepped.
-    """
+    to read a weight that was stepped."""
 
     def two(layers, early):
         """The trunk's and the heads' weights after one round."""
@@ -351,8 +340,7 @@ def test_c10_13_read_all_then_write(torch):
 
 def test_c10_14_a_loader(torch):
     """A DataLoader fetches nothing before a batch is asked for; then it asks the dataset once for each sample and its
-    collate function once for each batch, and the last batch may be smaller.
-    """
+    collate function once for each batch, and the last batch may be smaller."""
     data, log = torch.utils.data, []
 
     class Ten(data.Dataset):
@@ -433,8 +421,7 @@ def share(torch, net, data):
 
 def test_c10_16_scores(torch):
     """`CrossEntropyLoss` takes scores: behind a softmax layer the loss of ten classes cannot fall below 1.4612, and
-    nothing raises.
-    """
+    nothing raises."""
     loss, floor = torch.nn.CrossEntropyLoss(), math.log(math.e + 9) - 1
     assert round(floor, 4) == 1.4612
     perfect = torch.eye(10)
@@ -447,8 +434,7 @@ def test_c10_16_scores(torch):
 
 def test_c10_17_digits(torch):
     """A network of two layers with batch norm, trained on 1400 handwritten digits for ten epochs, reads more than 95 %
-    of 397 others.
-    """
+    of 397 others."""
     net, unseen, _ = digit_reader(torch)
 
     assert share(torch, net.eval(), unseen) > 0.95
@@ -456,8 +442,7 @@ def test_c10_17_digits(torch):
 
 def test_c10_18_the_company_of_a_sample(torch):
     """In train mode what batch norm makes of a sample depends on the rest of its batch, so a network that reads digits
-    in eval mode fails on batches of a single digit in train mode, and nothing raises.
-    """
+    in eval mode fails on batches of a single digit in train mode, and nothing raises."""
     norm = torch.nn.BatchNorm1d(1)
     three = [norm(torch.tensor([[3.0], [other]]))[0].item() for other in (1.0, 5.0)]
     assert three[0] > 0.9 and three[1] < -0.9
@@ -477,8 +462,7 @@ def test_c10_18_the_company_of_a_sample(torch):
 
 def test_c10_19_a_day_of_zeros(torch):
     """Batches of a single kind in train mode, even under no_grad, move the buffers so that the network is worse in eval
-    mode afterwards, although no parameter has changed.
-    """
+    mode afterwards, although no parameter has changed."""
     net, unseen, in_order = digit_reader(torch)
     before, parameters = share(torch, net.eval(), unseen), [p.tolist() for p in net.parameters()]
     zeros = torch.utils.data.Subset(in_order, range(34))

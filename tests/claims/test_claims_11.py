@@ -69,8 +69,7 @@ def test_c11_1_ctx_is_the_node(torch):
 
 def test_c11_2_the_last_call_counts(torch):
     """Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or
-    None is refused when apply records.
-    """
+    None is refused when apply records."""
     x = leaf(torch)
 
     def twice(ctx, x):
@@ -104,8 +103,7 @@ def test_c11_3_only_names(torch):
 
 def test_c11_4_slot_or_attribute(torch):
     """A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an
-    attribute of ctx gives a wrong gradient without an error.
-    """
+    attribute of ctx gives a wrong gradient without an error."""
 
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -130,8 +128,7 @@ def test_c11_4_slot_or_attribute(torch):
 
 def test_c11_5_a_result_on_ctx(torch):
     """A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is
-    freed with its last name.
-    """
+    freed with its last name."""
 
     def forward(ctx, x, slot):
         result = x.exp()
@@ -157,8 +154,7 @@ def second_derivatives(torch, fn):
 
 def test_c11_6_intermediates_are_constants(torch):
     """An intermediate that forward saved is a constant to the second derivative, which then lacks a term without
-    any error.
-    """
+    any error."""
     assert second_derivatives(torch, mix(torch)) == [5.0, 1.0]
     assert second_derivatives(torch, again(torch)) == [5.0, 5.0]
 
@@ -176,8 +172,7 @@ def test_c11_7_gradgradcheck(torch):
 
 def test_c11_8_once_differentiable(torch):
     """once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no
-    history, the result has none either, and in a loss it is a constant, without an error.
-    """
+    history, the result has none either, and in a loss it is a constant, without an error."""
     once = mix(torch, torch.autograd.function.once_differentiable(mix_backward))
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     plain = torch.autograd.grad(mix(torch).apply(x, y, 4.0) ** 2, (x, y))
@@ -194,8 +189,7 @@ def test_c11_8_once_differentiable(torch):
 
 def test_c11_9_what_backward_owes(torch):
     """backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor
-    nothing smaller than it.
-    """
+    nothing smaller than it."""
     refused = {
         r"incorrect number of gradients \(expected 2, got 1\)": lambda ctx, g: 2 * g,
         r"incorrect number of gradients \(expected 2, got 3\)": lambda ctx, g: (2 * g, None, g),
@@ -231,8 +225,7 @@ def test_c11_10_needs_input_grad(torch):
 
 def test_c11_11_mark_dirty(torch):
     """Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it,
-    argument and result are the same tensor.
-    """
+    argument and result are the same tensor."""
 
     def forward(ctx, x, mark):
         x.mul_(3)
@@ -271,8 +264,7 @@ def with_rounded(torch, tell, log):
 
 def test_c11_12_mark_non_differentiable(torch):
     """A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for
-    it, a loss made of it trains nothing without an error.
-    """
+    it, a loss made of it trains nothing without an error."""
     x = leaf(torch)
     _, rounded = with_rounded(torch, lambda ctx, rounded: None, []).apply(x)
     assert rounded.requires_grad
@@ -325,8 +317,7 @@ def test_c11_14_setup_context(torch):
 
 def test_c11_15_the_gradient_that_comes_in(torch):
     """A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without
-    an error.
-    """
+    an error."""
 
     found = []
     for backward in (lambda ctx, grad: grad.mul_(2), lambda ctx, grad: grad * 2):
@@ -379,8 +370,7 @@ def test_c11_17_a_fake_backward(torch):
 
 def test_c11_18_gather(torch):
     """gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number
-    that was read twice gets the sum.
-    """
+    that was read twice gets the sum."""
     x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]], requires_grad=True)
     index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
     picked = x.gather(1, index)
@@ -393,8 +383,7 @@ def test_c11_18_gather(torch):
 
 def test_c11_19_cross_entropy_by_gather(torch):
     """Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes
-    a table of N times N numbers, whose mean is another loss, and nothing raises.
-    """
+    a table of N times N numbers, whose mean is another loss, and nothing raises."""
     scores, targets = torch.randn(5, 4, dtype=torch.float64, requires_grad=True), torch.tensor([0, 3, 1, 1, 2])
     log_p, right = scores.log_softmax(1), torch.nn.functional.cross_entropy(scores, targets)
     picked = -log_p.gather(1, targets[:, None]).mean()
@@ -409,8 +398,7 @@ def test_c11_19_cross_entropy_by_gather(torch):
 
 def test_c11_20_all_slots_are_checked(torch):
     """Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was
-    overwritten.
-    """
+    overwritten."""
 
     class Half(torch.autograd.Function):
         @staticmethod
@@ -437,8 +425,7 @@ def test_c11_20_all_slots_are_checked(torch):
 
 def test_c11_21_a_borrowed_backward(torch):
     """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that
-    other one, and the gradient can be wrong without an error.
-    """
+    other one, and the gradient can be wrong without an error."""
 
     class Cube(torch.autograd.Function):
         @staticmethod

@@ -22,8 +22,7 @@ def noting(log, name, result=None):
 
 def test_c12_1_once_in_order(torch):
     """A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration;
-    each gets what the one before returned, and None leaves the gradient as it is.
-    """
+    each gets what the one before returned, and None leaves the gradient as it is."""
     for make in (lambda x: x * 3, lambda x: x):  # a result, and a leaf
         seen, x = [], leaf(torch, 2.0)
         h = make(x)
@@ -38,8 +37,7 @@ def test_c12_1_once_in_order(torch):
 
 def test_c12_2_everything_behind(torch):
     """A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a
-    tensor of its own.
-    """
+    tensor of its own."""
     found = []
     for own in (lambda h: h, lambda h: h * 1, lambda h: h.view_as(h)):
         w, v = leaf(torch, 1.0), leaf(torch, 2.0)
@@ -54,8 +52,7 @@ def test_c12_2_everything_behind(torch):
 
 def test_c12_3_it_stays_with_the_value(torch):
     """A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad()
-    moves along and keeps that of the new one.
-    """
+    moves along and keeps that of the new one."""
     for edit, slope in ((lambda h: h.relu_(), [1.0, 0.0]), (lambda h: h.mul_(10), [10.0, 10.0])):
         seen, x = {}, leaf(torch, 1.0, -1.0)
         h = x * 3
@@ -141,8 +138,7 @@ def test_c12_5_hooks_of_nodes(torch):
 
 def test_c12_6_the_parameter(torch):
     """A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it
-    may not return the gradient.
-    """
+    may not return the gradient."""
     seen, w = [], leaf(torch, 3.0)
     w.register_post_accumulate_grad_hook(lambda *given: seen.append((given, w.grad.item())))
     for _ in range(2):
@@ -158,8 +154,7 @@ def test_c12_6_the_parameter(torch):
 
 def test_c12_7_a_step_in_the_pass(torch):
     """A post-accumulate hook may step its parameter and clear `.grad` in the middle of a pass: the other gradients
-    are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time.
-    """
+    are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time."""
 
     def layers():
         return [torch.tensor([[0.5, -0.25], [0.75, 1.5]], requires_grad=True) for _ in range(4)]
@@ -192,8 +187,7 @@ def test_c12_7_a_step_in_the_pass(torch):
 
 def test_c12_8_autograd_grad(torch):
     """autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no
-    post-accumulate hooks.
-    """
+    post-accumulate hooks."""
     log, w = [], leaf(torch, 3.0)
     w.register_hook(noting(log, "w"))
     w.register_post_accumulate_grad_hook(noting(log, "post"))
@@ -210,8 +204,7 @@ def test_c12_8_autograd_grad(torch):
 
 def test_c12_9_forward_hooks(torch):
     """A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the
-    output's place.
-    """
+    output's place."""
     log, m, x = [], torch.nn.ReLU(), leaf(torch, 1.0, -2.0)
     with m.register_forward_hook(noting(log, "forward")):
         m.forward(x)
@@ -226,8 +219,7 @@ def test_c12_9_forward_hooks(torch):
 
 def test_c12_10_full_backward_hooks(torch):
     """A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no
-    input requires grad, it gets None for them.
-    """
+    input requires grad, it gets None for them."""
     log, layer = [], torch.nn.Linear(2, 1, bias=False)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([[5.0, 7.0]]))
@@ -267,8 +259,7 @@ def test_c12_11_in_place(torch):
 
 def test_c12_12_what_is_no_gradient(torch):
     """A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not
-    at registration.
-    """
+    at registration."""
     wrong = {
         "expected Variable, but hook returned 'float'": lambda g: g.norm().item(),
         "expected Variable, but hook returned 'list'": lambda g: g.tolist(),
@@ -299,8 +290,7 @@ def test_c12_13_handles(torch):
 
 def test_c12_14_the_old_kind(torch):
     """`register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node
-    sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight.
-    """
+    sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight."""
 
     class Square(torch.nn.Module):
         def forward(self, x):

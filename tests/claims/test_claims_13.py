@@ -63,8 +63,7 @@ def near(found, wanted, tolerance=1e-9):
 
 def test_c13_1_formulas_are_recorded(torch):
     """With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose
-    formula reads something that requires grad has a grad_fn; its value is the same as without.
-    """
+    formula reads something that requires grad has a grad_fn; its value is the same as without."""
     programs = {
         "cube": (lambda x: (x**3).sum(), True),
         "exp": (lambda x: x.exp().sum(), True),
@@ -84,8 +83,7 @@ def test_c13_1_formulas_are_recorded(torch):
 
 def test_c13_2_two_flags(torch):
     """create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a
-    gradient that cannot be differentiated.
-    """
+    gradient that cannot be differentiated."""
     for flags, again, twice in (
         ({}, False, False),
         ({"retain_graph": True}, True, False),
@@ -107,8 +105,7 @@ def test_c13_2_two_flags(torch):
 
 def test_c13_3_three_kinds_of_zero(torch):
     """A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error
-    about a missing grad_fn for `3 * x`.
-    """
+    about a missing grad_fn for `3 * x`."""
     w = leaf(torch, 5.0)
 
     def first(f):
@@ -132,8 +129,7 @@ def test_c13_3_three_kinds_of_zero(torch):
 
 def test_c13_4_hessian_times_vector(torch):
     """The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large
-    the Hessian is.
-    """
+    the Hessian is."""
 
     def f(x):
         return (x**3).sum() + x[0] * x[1] + x.prod()
@@ -170,8 +166,7 @@ def test_c13_4_hessian_times_vector(torch):
 
 def test_c13_5_who_feels_the_penalty(torch):
     """A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and
-    nothing to b2.
-    """
+    nothing to b2."""
     critic = Critic(torch)
     g = critic.slopes(create_graph=True)
     assert g.tolist() == [[3.0, 4.0], [1.0, 0.0]]
@@ -187,8 +182,7 @@ def test_c13_5_who_feels_the_penalty(torch):
 
 def test_c13_6_nothing_is_released(torch):
     """With create_graph=True the first pass releases nothing, and the operations that it records save further
-    tensors.
-    """
+    tensors."""
     X, A, B = (torch.ones(shape, requires_grad=True) for shape in ((100, 20), (20, 30), (30, 1)))
     found = []
     for flag in (False, True):
@@ -207,8 +201,7 @@ def test_c13_6_nothing_is_released(torch):
 
 def test_c13_7_a_constant_penalty(torch):
     """Without create_graph, or after detach() or `.data`, the penalty is a constant: a loss that contains it runs
-    without an error and trains as if it were not there.
-    """
+    without an error and trains as if it were not there."""
     recorded = Critic(torch).train(lambda critic: critic.slopes(create_graph=True))
     ways = {
         "no flag": lambda critic: critic.slopes(),
@@ -234,8 +227,7 @@ def test_c13_7_a_constant_penalty(torch):
 
 def test_c13_8_the_inner_gradient_is_added(torch):
     """backward(create_graph=True) adds the inner gradient to the `.grad` of every parameter that it reaches as well,
-    and the second pass adds to that.
-    """
+    and the second pass adds to that."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         critic, right = Critic(torch), Critic(torch)
@@ -268,8 +260,7 @@ def forget(torch, first_pass):
 
 def test_c13_9_a_ring(torch):
     """backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, if the
-    gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none.
-    """
+    gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none."""
 
     def cleared(y, w):
         y.backward(create_graph=True)
@@ -309,8 +300,7 @@ def test_c13_9_a_ring(torch):
 
 def test_c13_10_through_the_step(torch):
     """Through `w - lr * g` the outer gradient takes in how g depends on w; with a g that has no history, or an
-    update under no_grad, it is another number and there is no error.
-    """
+    update under no_grad, it is another number and there is no error."""
 
     def outer(way):
         w, lr = leaf(torch, 2.0), leaf(torch, 0.125)
@@ -332,8 +322,7 @@ def test_c13_10_through_the_step(torch):
 
 def test_c13_11_written_in_between(torch):
     """A write in place between the two passes makes the second one raise, if the graph of the gradient has saved
-    what was overwritten.
-    """
+    what was overwritten."""
 
     def second(inner, write):
         fast = leaf(torch, 2.0) * 1
@@ -386,8 +375,7 @@ def functions(torch):
 
 def test_c13_12_arrays_cut_the_history(torch):
     """A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps
-    it, and gradgradcheck tells the two apart.
-    """
+    it, and gradgradcheck tells the two apart."""
     for fn, kept in zip(functions(torch), (False, True), strict=True):
         x = leaf(torch, 0.5, 2.0)
         (g,) = torch.autograd.grad(fn.apply(x).sum(), x, create_graph=True)

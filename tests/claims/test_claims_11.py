@@ -5,16 +5,11 @@ import weakref
 
 import pytest
 from claims_kit import CHANGED, no_collector, raises
+from claims_kit import function as make
 
 
 def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0), dtype=torch.float64, requires_grad=True)
-
-
-def make(torch, forward, backward, name="Fn"):
-    """A Function class with these two static methods."""
-    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
 
 
 def mix_backward(ctx, grad):
@@ -318,7 +313,6 @@ def test_c11_14_setup_context(torch):
 def test_c11_15_the_gradient_that_comes_in(torch):
     """A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without
     an error."""
-
     found = []
     for backward in (lambda ctx, grad: grad.mul_(2), lambda ctx, grad: grad * 2):
         x, grad = leaf(torch), torch.ones(2, dtype=torch.float64)
@@ -332,23 +326,14 @@ def test_c11_15_the_gradient_that_comes_in(torch):
 
 def test_c11_16_tensors_in_lists(torch):
     """A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises."""
-
-    class Total(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, first, others):
-            return first + sum(others)
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad, None
-
+    total = make(torch, lambda ctx, first, others: first + sum(others), lambda ctx, grad: (grad, None))
     a, b = (torch.tensor(value, requires_grad=True) for value in (1.0, 2.0))
-    result = Total.apply(a, [b])
+    result = total.apply(a, [b])
     result.backward()
     assert (a.grad.item(), b.grad) == (1.0, None)
     assert result.grad_fn.needs_input_grad == (True, False)
     assert len(result.grad_fn.next_functions) == 1
-    assert not Total.apply(torch.tensor(1.0), [b]).requires_grad
+    assert not total.apply(torch.tensor(1.0), [b]).requires_grad
 
 
 def test_c11_17_a_fake_backward(torch):
@@ -400,21 +385,16 @@ def test_c11_20_all_slots_are_checked(torch):
     """Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was
     overwritten."""
 
-    class Half(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, factor):
-            ctx.save_for_backward(factor, *([x] if Half.keeps_it else []))
+    for keeps_it in (False, True):
+
+        def forward(ctx, x, factor, keeps_it=keeps_it):
+            ctx.save_for_backward(factor, *([x] if keeps_it else []))
             return x * factor
 
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0], None
-
-    for keeps_it in (False, True):
-        Half.keeps_it = keeps_it
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         h = x * 1
-        y = Half.apply(h, torch.tensor(0.5))
+        half = make(torch, forward, lambda ctx, grad: (grad * ctx.saved_tensors[0], None))
+        y = half.apply(h, torch.tensor(0.5))
         h.mul_(3)
         if keeps_it:
             raises(CHANGED, y.sum().backward)
@@ -427,37 +407,24 @@ def test_c11_21_a_borrowed_backward(torch):
     """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that
     other one, and the gradient can be wrong without an error."""
 
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, t):
-            ctx.save_for_backward(t)
-            return t**3
+    def cube(ctx, t):
+        ctx.save_for_backward(t)
+        return t**3
 
-        @staticmethod
-        def backward(ctx, grad):
-            (t,) = ctx.saved_tensors
-            return 3 * t * t * grad
+    cubed = make(torch, cube, lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad)
 
-    class Borrows(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, saves_last):
-            if not saves_last:
-                ctx.save_for_backward(x)
-            out = Cube.forward(ctx, x * 10)
-            if saves_last:
-                ctx.save_for_backward(x)
-            return out
+    def borrowing(ctx, x, saves_last):
+        if not saves_last:
+            ctx.save_for_backward(x)
+        out = cubed.forward(ctx, x * 10)
+        if saves_last:
+            ctx.save_for_backward(x)
+        return out
 
-        @staticmethod
-        def backward(ctx, grad):
-            return Cube.backward(ctx, grad) * 10, None
-
+    borrows = make(torch, borrowing, lambda ctx, grad: (cubed.backward(ctx, grad) * 10, None))
     for saves_last, slot, slope in ((True, 1.0, 30.0), (False, 10.0, 3000.0)):
         x = torch.tensor([1.0], requires_grad=True)
-        y = Borrows.apply(x, saves_last)
+        y = borrows.apply(x, saves_last)
         assert [t.item() for t in y.grad_fn.saved_tensors] == [slot]
         y.backward()
         assert x.grad.item() == slope
-    x = torch.tensor([1.0], requires_grad=True)
-    Cube.apply(x * 10).backward()
-    assert x.grad.item() == 3000.0

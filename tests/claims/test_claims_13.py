@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
-from claims_kit import CHANGED, nodes_behind, raises
+from claims_kit import CHANGED, function, nodes_behind, raises
 
 from course_lib.teach import ledger
 
@@ -64,14 +64,12 @@ def near(found, wanted, tolerance=1e-9):
 def test_c13_1_formulas_are_recorded(torch):
     """With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose
     formula reads something that requires grad has a grad_fn; its value is the same as without."""
-    programs = {
-        "cube": (lambda x: (x**3).sum(), True),
-        "exp": (lambda x: x.exp().sum(), True),
-        "sin": (lambda x: (x.sin() * x).sum(), True),
-        "relu": (lambda x: torch.relu(x).sum(), True),
-        "straight": (lambda x: (3 * x).sum(), False),  # nothing in this formula requires grad
-    }
-    for f, recorded in programs.values():
+    for f, recorded in (
+        (lambda x: (x**3).sum(), True),
+        (lambda x: x.exp().sum(), True),
+        (lambda x: torch.relu(x).sum(), True),
+        (lambda x: (3 * x).sum(), False),  # nothing in this formula requires grad
+    ):
         x = leaf(torch)
         (plain,) = torch.autograd.grad(f(x), x)
         (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -345,32 +343,19 @@ def test_c13_11_written_in_between(torch):
 def functions(torch):
     """Sine by arrays; and one whose backward applies a Function."""
 
-    class Sine(torch.autograd.Function):
-        @staticmethod
+    def by(f):
         def forward(ctx, x):
             ctx.save_for_backward(x)
-            return torch.from_numpy(np.sin(x.detach().numpy()))
+            return torch.from_numpy(f(x.detach().numpy()))
 
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * torch.from_numpy(np.cos(ctx.saved_tensors[0].detach().numpy()))
+        return forward
 
-    class Cosine(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return torch.from_numpy(np.cos(x.detach().numpy()))
+    def plain(ctx, grad):
+        return grad * torch.from_numpy(np.cos(ctx.saved_tensors[0].detach().numpy()))
 
-        @staticmethod
-        def backward(ctx, grad):
-            return -grad * Two.apply(ctx.saved_tensors[0])
-
-    class Two(Sine):
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * Cosine.apply(ctx.saved_tensors[0])
-
-    return Sine, Two
+    cosine = function(torch, by(np.cos), lambda ctx, grad: -grad * sine.apply(ctx.saved_tensors[0]))
+    sine = function(torch, by(np.sin), lambda ctx, grad: grad * cosine.apply(ctx.saved_tensors[0]))
+    return function(torch, by(np.sin), plain), sine
 
 
 def test_c13_12_arrays_cut_the_history(torch):

@@ -10,7 +10,7 @@ import re
 import warnings
 
 import pytest
-from claims_kit import CHANGED, FREED, nodes_behind, raises
+from claims_kit import CHANGED, FREED, function, nodes_behind, raises
 
 from course_lib.teach.instruments.ledger import ledger
 from course_lib.teach.records import made, records
@@ -271,18 +271,12 @@ def test_c15_12_checked_released_delivered(torch):
     """A node whose gradient has a wrong shape still has what it saved, and one whose gradient is not a number has it
     no more."""
 
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return torch.ones(3)
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
 
     _, h = begin(torch)
-    y = Wrong.apply(h)
+    y = function(torch, forward, lambda ctx, grad: torch.ones(3)).apply(h)
     raises(r"invalid gradient at index 0 - got \[3\]", y.sum().backward)
     assert y.grad_fn.saved_tensors[0].tolist() == [1.0, 2.0]
     root = (h * 0).sqrt()

@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 import pytest
-from claims_kit import CHANGED, FREED, no_collector, raises
+from claims_kit import CHANGED, FREED, function, no_collector, raises
 
 
 def slopes(torch, loss_of, parameters):
@@ -159,18 +159,12 @@ def test_c16_6_where_to_cut(torch):
 
 
 def squash(torch, keep, take):
-    class Squash(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = x / (1 + x.abs())
-            keep(ctx, y)
-            return y
+    def forward(ctx, x):
+        y = x / (1 + x.abs())
+        keep(ctx, y)
+        return y
 
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * (1 - take(ctx).abs()) ** 2
-
-    return Squash.apply
+    return function(torch, forward, lambda ctx, grad: grad * (1 - take(ctx).abs()) ** 2).apply
 
 
 def take(ctx):

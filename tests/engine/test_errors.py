@@ -596,7 +596,6 @@ programs(
 
 # --- arguments of single operations ------------------------------------------------------------------------
 
-
 @program
 def inference_tensor_saved_by_a_function(torch):
     def forward(ctx, x, c):

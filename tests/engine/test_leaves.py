@@ -126,3 +126,5 @@ def test_a_refused_write_to_a_leaf_changes_nothing(torch):
 
     assert x.tolist() == [1.0, 2.0, 3.0]
     assert x._version == 0 and x.is_leaf
+
+

@@ -371,3 +371,5 @@ def test_limits_of_a_type_as_in_pytorch(name, torch):
         return repr(limits), [(type(getattr(limits, n)).__name__, getattr(limits, n)) for n in names]
 
     assert facts(course_lib) == facts(torch)
+
+

@@ -573,3 +573,5 @@ def test_who_shares_memory(name):
     for result in run(course_lib, name, inputs):
         assert (name in VIEWS) == (result.untyped_storage().data_ptr() == place)
         assert (name in VIEWS) == result._is_view()
+
+

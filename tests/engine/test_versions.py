@@ -139,3 +139,5 @@ def test_in_place_versions_keep_a_copy_of_what_they_overwrite(torch, name):
     h.sum().backward()
 
     assert x.grad.tolist() == same.grad.tolist()
+
+

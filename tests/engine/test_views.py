@@ -217,3 +217,5 @@ def test_one_element_and_its_view_of_another_form_overlap(torch):
     h.add_(h[:])
 
     assert h.tolist() == [4.0]
+
+

@@ -552,3 +552,5 @@ def sequences_changed_in_place(T):
     some.insert(1, layers[3])
     seen += [shown(some)]
     return [*seen, raises(lambda: T.nn.ParameterList(3))]
+
+

@@ -48,18 +48,6 @@ def test_python_2_can_read_the_file_as_well():
     ]
 
 
-@pytest.mark.parametrize("name", ["python2.7", "python3.6", "python3.10"])
-def test_an_old_python_says_a_sentence(name):
-    """Run for real where such a Python is installed: the sentence, and no traceback."""
-    program = shutil.which(name)
-    if program is None or subprocess.run([program, "-c", ""], capture_output=True).returncode:
-        return  # the grammar is checked above
-    done = subprocess.run([program, "course.py", "open"], cwd=course.ROOT, capture_output=True, text=True, timeout=60)
-
-    assert 2 == done.returncode
-    assert re.fullmatch(r"This is Python [23].* needs 3\.11 or newer\.\nInstall .*\n", done.stderr)
-
-
 def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
     """On Python 3.9 every command ends with the version needed and how to name a newer Python."""
     monkeypatch.setattr(sys, "version_info", (3, 9, 18, "final", 0))

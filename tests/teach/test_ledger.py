@@ -75,6 +75,15 @@ def test_a_saved_view_holds_all_of_its_base(torch):
     assert held.now == 0, "frees are noticed after the block too"
 
 
+def test_memory_used_again_after_a_release_is_a_new_piece(torch):
+    w = torch.ones(1000, requires_grad=True)
+    with ledger(leaves=False) as held:
+        for _ in range(5):
+            w.exp().sum().backward()
+    assert held.peak == 4000
+    assert held.table().text.startswith("ledger: 5 saved tensors in 5 pieces of memory")
+
+
 @pytest.mark.parametrize("instrument", [ledger, watch])
 def test_a_graph_that_is_dropped_lets_go(torch, instrument):
     w = torch.ones(10, requires_grad=True)

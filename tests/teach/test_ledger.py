@@ -71,7 +71,7 @@ def test_a_saved_view_holds_all_of_its_base(torch):
         y = base[:10].sin()
         del base
         assert held.now == 4000
-        assert held.table().text.splitlines()[6].endswith(" 1 to now")
+        assert "  1 to now\n" in held.table().text
     del y
     assert held.now == 0, "frees are noticed after the block too"
 

@@ -345,7 +345,7 @@ pictures(torch, "ABCDEFG")
 # %% [markdown]
 # **01.1 · Give the arrows** (4 minutes). **Picture F**: for each numbered box list where its arrows lead,
 # operand by operand: a box's number, a leaf's name in quotes (for its accumulator), or `None` for an
-# arrow to nothing. Those are not drawn; the operation tells you how many operands there must be.
+# arrow to nothing. (Such an arrow is drawn as a short line that ends in a ring.)
 
 # %%
 arrows = {4: None, 3: None, 2: None, 1: None}

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 02 · Leaves and requires_grad: who takes part, and who gets a gradient?
 #
-# **You freeze a weight, so that it stays as it is. Is its gradient still computed, and thrown away? A friend gives his weights small starting values, in one line, and wonders why they never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day.**
+# **You freeze a weight, so that it stays as it is. Is its gradient still computed, and thrown away? A friend gives his weights small starting values, in one line. His training loop steps every weight that has a gradient. There is no error, and his weights never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day, and has learned nothing.**
 #
 # Three stories, and one flag decides them all: `requires_grad`. It says for each tensor whether anybody will want a gradient for it. You set it on the tensors that you make, and from there it spreads by a simple rule. Together with a second word, *leaf*, it tells where gradients are computed, where they are stored, and where they end.
 #
@@ -30,7 +30,7 @@
 
 # %%
 import course_lib as torch
-from course_lib.teach import compare, draw, expect_error, ledger, lesson, show
+from course_lib.teach import compare, draw, expect_error, ledger, lesson
 
 L = lesson(2)
 
@@ -54,13 +54,13 @@ import warnings
 L.predict("02.p1", None)
 
 # %% [markdown]
-# First the forward pass. (What networks add and bend between the products, biases and activations, would change nothing here.)
+# First the forward pass. A `Parameter` is a tensor that a network is to learn: it requires grad, unless you say otherwise. (What networks add and bend between the products, biases and activations, would change nothing here.)
 
 # %%
 x = torch.tensor([[1.0, 2.0]])
-W1 = torch.tensor([[1.0, -1.0], [2.0, 0.5]], requires_grad=True)
-W2 = torch.tensor([[0.5, 1.0], [-1.0, 2.0]])  # frozen
-W3 = torch.tensor([[2.0], [1.0]], requires_grad=True)
+W1 = torch.nn.Parameter(torch.tensor([[1.0, -1.0], [2.0, 0.5]]))
+W2 = torch.nn.Parameter(torch.tensor([[0.5, 1.0], [-1.0, 2.0]]), requires_grad=False)  # frozen
+W3 = torch.nn.Parameter(torch.tensor([[2.0], [1.0]]))
 h1 = x @ W1
 h2 = h1 @ W2
 loss = (h2 @ W3).sum()
@@ -76,8 +76,8 @@ draw(loss)
 # **Notice:**
 #
 # - `MmBackward0` is the node of a matrix product. It calls its two operands `self` and `mat2`.
-# - There is no green box for `W2`. The second product has an arrow 0, and its arrow 1 leads to nothing and is not drawn.
-# - That product has saved `W2` all the same, because the gradient for `h1` is made of it. It has not saved `h1`, from which only the gradient for `W2` would be made.
+# - `W2` is white and says *frozen*. No green box belongs to it. Of the second product's two arrows, number 0 leads to the first product, and number 1 to nothing: it is the short line with a ring.
+# - That product has saved `W2` all the same, as its note says, because the gradient for `h1` is made of it. It has not saved `h1`, from which only the gradient for `W2` would be made.
 # - The first product has saved `x` and not `W1`: the gradient for `x` is not wanted. The third wants both of its gradients, and has saved both.
 #
 # Now the backward pass, to check your list:
@@ -102,7 +102,12 @@ for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.
     print(f"{name:6} requires_grad {t.requires_grad!s:6} is_leaf {t.is_leaf}")
 
 # %% [markdown]
-# Three of the four combinations are in the table. The fourth, a tensor that is no leaf and does not require grad, cannot happen: what does not require grad was not recorded, and what was not recorded is a leaf.
+# | | leaf | not a leaf |
+# | --- | --- | --- |
+# | requires grad | `W1`: its gradient is stored | `h1`, `h2`: gradients pass through |
+# | does not | `x`, `W2`, `x + 1`: no gradient | cannot happen |
+#
+# Why can the last one not happen? What does not require grad was not recorded, and what was not recorded is a leaf.
 #
 # ## What if the flag is changed later?
 #
@@ -119,18 +124,24 @@ print("switched on later: ", nothing, on_later.grad)
 print("switched off later:", type(accumulate).__name__, off_later.grad)
 
 # %% [markdown]
-# So the flag is asked twice. The operation asks it when it makes the arrow: switched on later, it adds no arrow to a graph that is there already. And the accumulator asks again before it stores: switched off later, the arrow stays, but the leaf stores nothing.
+# So the flag is looked at twice. The operation looks at it when it makes the arrow. If you switch the flag on later, a graph that is there already gets no new arrow. The accumulator looks at it again before it stores. If you switch the flag off later, the arrow stays, but the leaf stores nothing.
 #
 # ## Is a frozen gradient computed and thrown away?
 #
 # No, and you can ask the node itself. A node can be called: you give it a gradient for its result, and it answers with one gradient for each operand. The node of `h2` has the frozen `W2` as its second operand.
-#
-# Memory is saved as well. What only that gradient would need, a product does not save. (A convolution is less careful and saves both operands.) `ledger` counts the bytes that nodes have saved inside of a block. Here the batch has 1000 rows, and at first `W2` requires grad; then it is frozen.
 
 # %% tags=["C02.3"]
-node, conv = h2.grad_fn, torch.nn.functional.conv1d(h1[None], torch.ones(1, 1, 1)).grad_fn
-print(node.next_functions[1], node._saved_self, conv._saved_input is None)  # the product's slot is empty
-print(node(torch.ones(1, 2)))  # the slope for h1, and None
+node = h2.grad_fn
+print("arrow 1:   ", node.next_functions[1])
+print("its answer:", node(torch.ones(1, 2)))  # for h1, and for W2
+print("saved h1:  ", node._saved_self)
+
+# %% [markdown]
+# The answer is a gradient for `h1`, and None for `W2`. And the slot in which the product would keep `h1` is empty: only the gradient for `W2` would read it.
+#
+# How much memory is that? `ledger` counts the bytes that nodes have saved inside of a block. Here the batch has 1000 rows. At first `W2` requires grad; then it is frozen.
+
+# %% tags=["C02.3"]
 batch = torch.ones(1000, 2) @ W1
 for frozen in (False, True):
     with ledger() as held:
@@ -138,25 +149,54 @@ for frozen in (False, True):
     print("frozen" if frozen else "not frozen", held.now, "bytes")
 
 # %% [markdown]
-# The answer of the node is a gradient for `h1`, and None for `W2`. And of the 8016 bytes, 8000 were the batch, saved only for the gradient of `W2`. Frozen, there are 16 bytes left, which are `W2` itself.
+# Of the 8016 bytes, 8000 were the batch, saved only for the gradient of `W2`. Frozen, there are 16 bytes left, which are `W2` itself.
 #
 # ## When does freezing let backward end early?
 #
-# Freezing a layer in the middle does not, as you have seen: the way to `W1` stays open. But if *everything* before an operation is frozen, nobody behind it will ask for a gradient, and the graph begins there:
+# Freezing a layer in the middle does not, as you have seen: the way to `W1` stays open. But if *everything* before an operation is frozen, no gradient is wanted there, and the graph begins with this operation. (The last line freezes a whole *module*, with all the parameters in it. That is how you will meet it in most programs.)
 
 # %% tags=["C02.5"]
 W1.requires_grad_(False)  # now all is frozen before W3
 h2 = x @ W1 @ W2
 print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
+layer = torch.nn.Linear(2, 2).requires_grad_(False)
+print([parameter.requires_grad for parameter in layer.parameters()])
 
 # %% [markdown]
 # `h2` has no node, and the arrow of the last product leads to nothing. This is why people who adapt a large network to a new task freeze its *first* layers: the backward pass then ends where the frozen part begins.
 #
-# **How our engine does it.** `gradient_edge` is the question that an operation asks about each of its operands: where should a gradient for you go? A result answers with its node, a leaf that requires grad with its accumulator, and everything else with None. (The lines about views wait for lesson 08. A tensor without `meta` is one on which nobody has set the flag.) If all answers are None, nothing is recorded.
+# **How our engine does it.** Each operation asks about each of its operands: where should a gradient for you go? Without the lines about views and speed, the question is four lines long (the whole is in `course_lib/engine/views.py`):
+#
+# ```python
+# def gradient_edge(tensor):
+#     if tensor.grad_fn is not None:
+#         return tensor.grad_fn          # a result: to the node that made it
+#     return accumulator_of(tensor) if tensor.requires_grad else None  # a leaf; or nowhere
+# ```
+#
+# If the answer is None for all operands, nothing is recorded. Here is what the whole function answers for a result, for a leaf that takes part, and for the frozen weight:
 
 # %% tags=["engine"]
-show("engine.views.gradient_edge")
-show("engine.graph.want_grad")
+for name, t in {"h1": h1, "W3": W3, "W2": W2}.items():
+    edge = torch.engine.views.gradient_edge(t)
+    print(name, "->", edge and edge.name())
+
+# %% [markdown]
+# **02.5 · What is kept?** (5 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For each
+# product: which of its two operands does the node keep? A list of names, empty if there is no node or it keeps
+# neither.
+#
+# ```python
+# h1 = x @ A
+# h2 = h1 @ B
+# h3 = h2 @ C
+# h4 = h3 @ D
+# ```
+
+# %%
+kept = {"h1": None, "h2": None, "h3": None, "h4": None}
+
+L.check("02.5", kept)
 
 # %% [markdown]
 # ## Three parameters with starting values: which of them will learn?
@@ -201,10 +241,24 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # - `w` and `v` are results, and each has a node. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf. There was nothing to do for `.float()`, so it handed back the tensor on which it was called.
 #
-# This is the story of the friend with the small starting values. He wrote `w = torch.randn(…, requires_grad=True) * 0.01`. The tensor that got the gradient was out of reach, and the `.grad` of his `w` was None.
+# This is the story of the friend with the small starting values. He wrote `w = torch.randn(…, requires_grad=True) * 0.01`. The tensor that got the gradient was out of reach, and the `.grad` of his `w` was None. His loop took it for a weight that had no part in the loss, and went on to the next one.
 #
 # > **The rule.** Compute the starting values first. Then call `requires_grad_()` on the finished tensor.
-#
+
+# %% [markdown]
+# **02.3 · Small weights** (5 minutes). Repair: the function is to return a float64 *leaf* that requires grad, with the
+# given values times 0.01.
+
+
+# %%
+def small_weights(torch, values):
+    w = torch.tensor(values, requires_grad=True)
+    return w.double() * 0.01
+
+
+L.check("02.3", small_weights)
+
+# %% [markdown]
 # ## Can I keep the gradient of a result?
 #
 # Yes, if you ask before the backward pass: `retain_grad()`. It is for looking. It does not make the result a leaf, and it is no cure for `v`.
@@ -214,12 +268,14 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # %% tags=["C02.8", "C02.9", "C02.12"]
 good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
 h = good * 10
-h.retain_grad(), good.retain_grad()  # a leaf keeps its gradient anyway
+h.retain_grad()
+good.retain_grad()  # a leaf keeps its gradient anyway
 (h * h).sum().backward()
-print(good.is_leaf, good.grad, "and", h.is_leaf, h.grad)
-print(good.retains_grad, h.retains_grad)
+for name, t in {"good": good, "h": h}.items():
+    print(f"{name:5} leaf {t.is_leaf!s:6} retains_grad {t.retains_grad!s:6} grad {t.grad}")
 torch.optim.SGD([h], lr=0.1).step()  # accepted
-print("moved: h", h.tolist(), "not moved: good", good.tolist())
+print("h moved from 0.3 and 0.4 to", [round(number, 2) for number in h.tolist()])
+print("good stayed where it was: ", [round(number, 2) for number in good.tolist()])
 
 # %% [markdown]
 # ## A line from a forum: what does it do?
@@ -263,9 +319,11 @@ compare(before, draw(loss))
 # - There is one tensor before, and one after. No node, no arrow, and no `w` in either picture.
 # - All that has changed: `loss`, a leaf before and after, now requires grad, and holds a gradient of 1.
 #
-# The flag brings no history back. Backward starts at `loss` with the gradient 1, finds that `loss` is a leaf, and stores the 1 there. That is the whole pass. The message had been right: something before `loss` had cut the way.
+# The flag brings no history back. Backward starts at `loss` with the gradient 1, finds that `loss` is a leaf, and stores the 1 there. That is the whole pass.
 #
-# Here it was `>`. Its result is a truth value, and a truth value has no slope. So the result does not require grad, and nothing that is done later brings the way back. `argmax` and casts to integers do the same:
+# **The message had been right: something before `loss` had cut the way, and it was `>`.** Its result is a truth value, and a truth value has no slope. So the result does not require grad, and nothing that is done later brings the way back. `argmax` and casts to integers do the same.
+#
+# The last lines of the cell put a soft step, `sigmoid`, in the place of the hard one. (It goes from 0 to 1 without a jump. The factor 10 makes it steep, so that it is close to the hard step.)
 
 # %% tags=["C02.1", "C02.11", "P11"]
 print(w.grad, loss.grad, loss.is_leaf, loss.grad_fn)
@@ -277,28 +335,23 @@ loss.backward()
 print("\n" + str(w.grad))
 
 # %% [markdown]
-# So look for the line that cuts, or for an `item()`, and replace it by something with a slope. The last lines do that: a soft step, `sigmoid`, in the place of a hard one.
+# `w` has a gradient now. So look for the line that cuts, or for an `item()`, and replace it by something with a slope.
 #
 # > **The rule.** "Element 0 … does not require grad" means that the way back was cut somewhere *before* the loss. Find the cut; a flag on the loss only hides it.
 #
 # ## What is refused at once?
 #
-# Six requests that make no sense are refused where you make them, which is kind. In the order of the cell:
+# Some requests that make no sense are refused where you make them, which is kind:
 #
-# 1. Whole numbers have no slopes, so they cannot require grad. Data as integers is common; write `torch.tensor([1.0, 2.0])`, or call `.float()` before you set the flag.
-# 2. Truth values have none either.
-# 3. The flag of a result is not yours to set: it follows from the operands. True is refused …
-# 4. … and False as well. Freeze the leaves, or take a tensor without history (lesson 09).
-# 5. `retain_grad()` is refused where no gradient will ever come by.
-# 6. An optimizer is there to change what you own. It refuses results, and so it catches the trap of the starting values, if you use one.
+# 1. Whole numbers and truth values have no slopes, so they cannot require grad. For data, write `torch.tensor([1.0, 2.0])`, or call `.float()` before you set the flag.
+# 2. The flag of a result is not yours to set: it follows from the operands. Freeze the leaves, or take a tensor without history (lesson 09).
+# 3. `retain_grad()` is refused where no gradient will ever come by.
+# 4. An optimizer is there to change what you own, and refuses results. It would have told the friend with the small values.
 
 # %% tags=["C02.10", "C02.12"]
-with expect_error(RuntimeError, "floating point"):
-    torch.tensor([1, 2], requires_grad=True)
-with expect_error(RuntimeError, "floating point"):
-    torch.tensor([True, False]).requires_grad_()
-with expect_error(RuntimeError, "you can only change requires_grad flags of leaf variables"):
-    h.requires_grad = True
+for data in ([1, 2], [True, False]):
+    with expect_error(RuntimeError, "floating point"):
+        torch.tensor(data, requires_grad=True)
 with expect_error(RuntimeError, "you can only change requires_grad flags of leaf variables"):
     h.requires_grad = False
 with expect_error(RuntimeError, "can't retain_grad on Tensor that has requires_grad=False"):
@@ -307,23 +360,48 @@ with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
     torch.optim.SGD([torch.tensor([3.0, 4.0], requires_grad=True) * 0.01], lr=0.1)
 
 # %% [markdown]
-# ## Build your own engine: constants, flags, and recording switched off
+# ## Build your own engine: constants, flags, and a switch
 #
 # Your engine cannot compute `3 * w`, because 3 is no tensor, and it computes a gradient for every constant. In `my_engine.py`:
 #
-# 1. Turn a number into a tensor of the other operand's type (`as_tensor`).
+# 1. Turn a number into a tensor of the other operand's dtype (`as_tensor`).
 # 2. Let `gradient_edge` answer None for a tensor that does not require a gradient. Its arrow then leads to nothing, its formula is not run, and what only this formula would read is not saved. If all arrows lead to nothing, leave no node.
 # 3. `backward` on a tensor that does not require a gradient raises an error: "element 0 of tensors does not require grad …". (On a leaf that does require one, it stores a 1.)
 # 4. A property `is_leaf` of `Tensor`: True if `grad_fn` is None.
-# 5. Now look at `print(x.grad)` in your engine. It shows a `grad_fn`: your backward pass has recorded itself! So give your engine a switch. A variable says whether operations leave nodes; if it is off, their results require no gradient. `set_grad_enabled(flag)` sets it for the lines inside of a `with` block and restores it afterwards. (`contextlib.contextmanager` and one `yield` make such a function.) `no_grad()` is `set_grad_enabled(False)`. Run the backward pass under `no_grad`.
 #
-# The usual slip is in the last step: a `with` block that ends with an error has to switch recording on again, too (`try: … finally: …`).
+# Try these four first. The checkpoint says when they are right, and draws a graph with a constant and a frozen factor.
 
 # %%
 L.build("02")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine computes and records nothing for what is frozen.
+# **5. The switch.** In your engine, take a leaf `w`, call `(w * w).backward()`, and look at `print(w.grad)`. It shows a `grad_fn`: your backward pass has recorded itself! So your engine needs a switch. These lines are one; copy them. (They turn recording off for the lines of a `with` block, and restore it afterwards, also when the block ends with an error. What it is good for in PyTorch, lesson 09 will tell.)
+#
+# ```python
+# from contextlib import contextmanager
+#
+# recording = True
+#
+# @contextmanager
+# def set_grad_enabled(flag):
+#     global recording
+#     before, recording = recording, flag
+#     try:
+#         yield                # here the lines of the block run
+#     finally:
+#         recording = before
+#
+# def no_grad():
+#     return set_grad_enabled(False)
+# ```
+#
+# Two things are left for you: an operation leaves a node only if `recording` is True, and `backward` does its work inside of `with no_grad():`.
+
+# %%
+L.build("02")
+
+# %% [markdown]
+# When it says *correct*, your engine computes and records nothing for what is frozen.
 #
 # ## Exercises
 #
@@ -368,19 +446,6 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("02.2", happens)
 
 # %% [markdown]
-# **02.3 · Small weights** (5 minutes). Repair: the function is to return a float64 *leaf* that requires grad, with the
-# given values times 0.01.
-
-
-# %%
-def small_weights(torch, values):
-    w = torch.tensor(values, requires_grad=True)
-    return w.double() * 0.01
-
-
-L.check("02.3", small_weights)
-
-# %% [markdown]
 # **02.4 · A bug report** (8 minutes). "My model does not learn. First it said *element 0 of tensors does not
 # require grad*, I added the last line but one, now there is no error, but the loss stays the same." Repair
 # `loss_of`: the same value, and after `loss.backward()` the gradient is in `w.grad`. `w` is a leaf, `xs` and `ts`
@@ -399,23 +464,6 @@ def loss_of(torch, w, xs, ts):
 
 
 L.check("02.4", loss_of)
-
-# %% [markdown]
-# **02.5 · What is kept?** (5 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For each
-# product: which of its two operands does the node keep? A list of names, empty if there is no node or it keeps
-# neither.
-#
-# ```python
-# h1 = x @ A
-# h2 = h1 @ B
-# h3 = h2 @ C
-# h4 = h3 @ D
-# ```
-
-# %%
-kept = {"h1": None, "h2": None, "h3": None, "h4": None}
-
-L.check("02.5", kept)
 
 # %% [markdown]
 # ## What you can now claim
@@ -443,7 +491,7 @@ L.check("02.5", kept)
 # - **C02.12** Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it, and then moves the result and not the leaf.
 # - **C02.11** `loss.requires_grad = True` brings no history back: backward stores the gradient 1 in the loss, and nothing in any weight.
 #
-# **Left out, compared with PyTorch.** There, complex tensors may require grad too, and the warning ends with the place in PyTorch's C++ sources that gave it. Two conveniences work in both and were not shown: `nn.Parameter`, a leaf that requires grad unless told otherwise, and `requires_grad_(False)` on a module, which freezes all of its parameters.
+# **Left out, compared with PyTorch.** There, complex tensors may require grad too, and the warning ends with the place in PyTorch's C++ sources that gave it. Not every operation is as careful as the product: in both, a convolution saves both operands, whichever of them is frozen.
 #
 # **Read on in our engine:** `course_lib/engine/tensor.py`, the fields of `AutogradMeta`: `requires_grad`, `grad` and `accumulator`, one sentence each.
 #

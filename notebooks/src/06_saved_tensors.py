@@ -110,7 +110,7 @@ for y in (x * c, x + c, x.sum(), x.sin(), x.exp(), x.relu()):
 print("the `other` of the product is c:", (x * c).grad_fn._saved_other is c)
 
 # %% [markdown]
-# In the pictures of this course, a saved tensor is a white note with a folded corner. A dashed line leads to the note from the node that has saved it, and another one from the note to the tensor. Here are the product and the exponential:
+# In the pictures of this course, a saved tensor is a white note with a folded corner. A dashed line leads to the note from the node that has saved it, and the note names the tensor. Here are the product and the exponential:
 
 # %%
 p = x * c

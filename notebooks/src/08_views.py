@@ -189,10 +189,10 @@ compare(before, after)
 # %% [markdown]
 # **Notice:**
 #
-# - Before the write, the node of `v` stood on the node of `y`: the part was computed from the whole. Now `y` hangs on a node called `CopySlices`, and this one stands on the old node of `y`.
-# - `SliceBackward0` is gone. `v` has a new node, `AsStridedBackward0`, which stands on `CopySlices`. So the part is again computed from the whole, but from the *written* whole. ("As strided" is PyTorch's name for "read it with these strides".)
+# - Before the write, the node of `v` led to the node of `y`: the part was computed from the whole. Now `y` has a node called `CopySlices`, and this one leads to the old node of `y`.
+# - `SliceBackward0` is gone. `v` has a new node, `AsStridedBackward0`, which leads to `CopySlices`. So the part is again computed from the whole, but from the *written* whole. ("As strided" is PyTorch's name for "read it with these strides".)
 # - There is no new node called `MulBackward0` for `mul_(10)`. It is packed inside of `CopySlices`.
-# - `CopySlices` has a second edge, which leads to nothing. It belongs to the second operand of the write. Here that is 10, a plain number, which wants no gradient.
+# - `CopySlices` has a second arrow, which leads to nothing. It belongs to the second operand of the write. Here that is 10, a plain number, which wants no gradient.
 #
 # `CopySlices` means "the old base, with one part replaced". On the way back it does three things. It copies the gradient that arrives. It sends the replaced part through the operation that wrote, here through the product with 10. The rest it leaves as it came. If the operation had a second operand, that one gets its gradient as well.
 #
@@ -249,11 +249,20 @@ print(x.grad)
 #
 # The way in which this works is simple. A view notes at which version its `grad_fn` was right. When you ask for the `grad_fn` later, the view compares the counter of the memory. If somebody has written in between, it takes itself anew from whatever the base is now. This is the version counter of lesson 07 again. There it was used to refuse. Here it is used to repair.
 #
-# **How our engine does it.** Two functions are enough to see the whole idea. The first one runs after a recorded write. `node` belongs to the operation that wrote. If the tensor is no view, `node` simply becomes its history. (`tensor.meta.view` is where a view keeps its base; for other tensors it is None.) For a view a `CopySlices` is made. Its first edge leads to the base's old history, `gradient_edge(view.base)`; `node.edges[1:]` are the edges of further operands; `geometry` is the recipe of the part within the base. The second function answers backward for `CopySlices`: copy the gradient, cut out the part, let `fn`, the packed node, work on it, put the result back. How an old view catches up is a third function, `grad_fn`; the end of the lesson says where it stands.
+# **How our engine does it.** What `CopySlices` does on the way back are the three things from above. Without the arithmetic of strides it is this, where `fn` is the packed node:
+#
+# ```python
+# def apply(self, grad):
+#     whole = grad.copy()                # copy what arrives
+#     part = self.part_of(whole)         # a view of the part that was written to
+#     part[...] = self.fn(part)          # send the part through the operation that wrote
+#     return whole                       # the rest is left as it came
+# ```
+#
+# And this runs after each recorded write. `node` belongs to the operation that wrote. If the tensor is no view, `node` becomes its history. For a view, the *base* gets a `CopySlices` as its history. Its first arrow leads to where the base's gradient went before (`base_edge`); further operands of the write, `node.edges[1:]`, keep their arrows. The last line makes the new node of the view. (`meta.view` is where a view keeps its base, `geometry` is the recipe of the part within the base, and `set_history` makes a node the `grad_fn` of a tensor.) How a view that is older catches up is the function `grad_fn`; the end of the lesson says where it stands.
 
 # %% tags=["engine"]
 show("engine.views.rebase_history")
-show("engine.views.CopySlices.to_array")
 
 # %% [markdown]
 # ## A rest
@@ -262,7 +271,7 @@ show("engine.views.CopySlices.to_array")
 #
 # ## Which writes are refused, and why?
 #
-# Five kinds of writes are refused at once, in the line that writes. In each of them PyTorch could not tell what you mean, or could not keep the graph right. We run them one after another; a table with all five stands at the end of the section.
+# Some writes are refused at once, in the line that writes. In each of them PyTorch could not tell what you mean, or could not keep the graph right. We run them one after another. A table with the messages and what to do stands at the end of the section.
 #
 # **A view of a leaf** is by far the most frequent. If a part of a leaf were replaced, the leaf would become a computed tensor, and no `.grad` would be stored in it any more. This stops even `x[0] = 5.0`. It also stops a line that starts some detectors of objects (YOLO): a detector looks around a number of places, its *anchors*, each with a few biases, and one bias of each is to start higher. `b` is a view of the layer's biases, so `b[:, 1] += …` is refused. If the write is not part of the computation, say so with `no_grad`.
 
@@ -279,24 +288,38 @@ with torch.no_grad():
 print(x, "leaf:", x.is_leaf, "version", x._version)
 
 # %% [markdown]
-# **Several views from one call** are the second kind. `for number in y` looks harmless, but it calls `unbind` behind your back, and so does `a, b, c = y`. The pieces share one node, and a single piece cannot leave it. Without a history there is nothing to protect, and the same loop is allowed. The cell also shows the other direction: you may write to the *base*, but from then on the old pieces may not be computed with.
+# **Several views from one call** are the second kind. `for number in y` looks harmless, but it calls `unbind` behind your back, and so does `a, b, c = y`. All pieces come from one node. After a write, one of them would need a history of its own, and that node has no way to let it go. Without a history there is nothing to protect, and the same loop is allowed.
 
 # %% tags=["C08.10", "P19"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y, plain = x * 2, torch.ones(3)
 with expect_error(RuntimeError, "Output 0 of Unbind is a view and is being modified inplace"):
     for number in y:
         number.mul_(2)
-for i, number in enumerate(plain):
+for number in plain:
     number.mul_(2)  # no history, no objection
+for i in range(3):
     y[i].mul_(2)  # a view of its own each time
+print(plain, y)
+
+# %% [markdown]
+# The other direction is allowed at first: you may write to the *base*. But from then on the old pieces are of no use. The error comes when you compute with one, so this is a *read* that raises:
+
+# %% tags=["C08.10"]
 first, rest = y.split([1, 2])
 y.mul_(3)
 with expect_error(RuntimeError, "its base or another view of its base has been modified inplace"):
     first.sum()
-print(y, plain)
+print(y[:1].sum())  # taken after the write
 
 # %% [markdown]
-# The remaining three are rarer. An **expanded** tensor reads one place several times, so "add 1 to each" has no clear meaning. A view that was made **inside of `no_grad`** and is written to outside of it: the two places disagree about whether the write is recorded. And the result of a **module with a backward hook**, which is a function of yours that PyTorch calls during the backward pass (lesson 12): PyTorch slips in a node of its own for it, and hands out a view of the result.
+# The remaining three are rarer.
+#
+# An **expanded** tensor reads one place several times. If you add 1 to each of three elements that are one place, is 1 added to it, or 3? That has no clear meaning, so `add_` is refused.
+#
+# A view that was made **inside of `no_grad`** may not be written to outside of it. Inside nothing is recorded, and outside everything is. So the two places disagree about whether the write belongs to the computation.
+#
+# The result of a **module with a backward hook** may not be written to. You may skip this one until lesson 12. Such a hook is a function of yours that PyTorch calls during the backward pass. For that, PyTorch adds a node of its own behind the module, and what the module hands out is a view that this node has made.
 
 # %% tags=["C08.11", "C08.12", "C08.14", "P19"]
 e = torch.ones(1).expand(3)
@@ -313,66 +336,88 @@ with expect_error(RuntimeError, "Output 0 of BackwardHookFunction is a view and 
     layer(x).relu_()
 
 # %% [markdown]
-# All five at a glance:
+# All of them at a glance:
 #
-# | you write to | the message says | why | what to do |
-# | --- | --- | --- | --- |
-# | a view of a **leaf** that requires grad | "a view of a leaf Variable that requires grad" | the leaf would become a computed tensor, and no `.grad` would be stored in it any more | say that the write is not part of the computation: `with torch.no_grad():` |
-# | one of **several views from one call**: `unbind`, `split`, `chunk`, or `for row in y` | "is a view and is being modified inplace. This view is the output of a function that returns multiple views" | they share one node, and one of them cannot leave it | index instead, `y[i]`, or work out of place |
-# | an **expanded** tensor | "more than one element of the written-to tensor refers to a single memory location" | "add 1 to each" has no clear meaning if several elements are one place | `clone()` first |
-# | outside of `no_grad`, a view that was made **inside** | "A view was created in no_grad mode" | the two places disagree about whether the write is recorded | make view and write on the same side |
-# | the result of a **module with a backward hook**, with `ReLU(inplace=True)` | "Output 0 of BackwardHookFunction is a view" | the hook works through a custom Function, which hands out a view | use the ReLU that is not in place |
+# | the message says | what you do | what to do instead |
+# | --- | --- | --- |
+# | "a view of a leaf Variable that requires grad" | you write to a part of a leaf that requires grad | say that the write is not part of the computation: `with torch.no_grad():` |
+# | "This view is the output of a function that returns multiple views" | you write to one of several views from one call: `unbind`, `split`, `chunk`, or `for row in y` | index, `y[i]`, or work out of place |
+# | "its base or another view of its base has been modified inplace" | you compute with one of several views from one call, after a write to their base | take the piece after the write, by an index |
+# | "more than one element of the written-to tensor refers to a single memory location" | you write to an expanded tensor, with `add_` or `mul_` | `clone()` first |
+# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside | make view and write on the same side |
+# | "Output 0 of BackwardHookFunction is a view" | you let a `ReLU(inplace=True)` write to the result of a module with a backward hook | use the ReLU that is not in place |
 #
-# All of these raise at once, in the line that writes. That is unpleasant, but it is easy to find. The loop from the beginning is different: its writes are all allowed, and the error comes later.
+# All of these raise at once, in the line in which you do it. That is unpleasant, but it is easy to find. The loop from the beginning is different: its writes are all allowed, and the error comes later.
 #
 # ## So what was modified in the loop?
 #
-# Here is the same situation with two views and nothing else. `sin` saves `rest`, because its slope is the cosine of it. Then we write to `first`, which is a *different* part. Not one of the saved numbers changes.
+# Here is the same situation with two views and nothing else. `first` and `rest` are *different* parts of `y`. Four results are computed, and then we write to `first`. (`sin` saves what it is given, because its slope is the cosine of that.)
+#
+# ```python
+# x = torch.tensor([5.0, 2.0, 3.0], requires_grad=True)
+# y = x + 0
+# first, rest = y[:1], y[1:]
+# part = rest.sin()
+# whole = y.sin()
+# copied = rest.clone().sin()
+# added = rest + 1
+# first.mul_(2)
+# ```
+#
+# **Predict.** For which of `part`, `whole`, `copied` and `added` does `.sum().backward()` raise? Answer with a list of names; it may be empty.
+
+# %%
+L.predict("08.p3", None)
 
 # %% tags=["C08.13"]
 x = torch.tensor([5.0, 2.0, 3.0], requires_grad=True)
-y = x * 1
+y = x + 0
 first, rest = y[:1], y[1:]
-z, whole, cured = rest.sin(), y.sin(), rest.clone().sin()
+part, whole, copied, added = rest.sin(), y.sin(), rest.clone().sin(), rest + 1
 first.mul_(2)
-failing = draw(z)
+failing = draw(part)
 with expect_error(RuntimeError, "output 0 of AsStrided, is at version 1; expected version 0"):
-    z.sum().backward()
+    part.sum().backward()
 with expect_error(RuntimeError, "output 0 of torch::autograd::CopySlices, is at version 1"):
     whole.sum().backward()
-cured.sum().backward()
+copied.sum().backward()
 print(x.grad[1:], "is the cosine of", x.tolist()[1:])
+added.sum().backward()
 
 # %%
 failing
 
 # %% [markdown]
-# **Notice:** in the picture, which was taken before the backward that fails, `rest` still holds 2 and 3. And yet its slot is orange and says STALE. (The arrow to `z` comes from `x`. Since the write, `rest` has a new history, and `z` was computed from what it was before.)
+# **Notice:** `rest` still holds 2 and 3, so not one of the numbers that node 3 saved has changed. And yet the note is orange and says STALE. (The picture was taken before the backward that fails. Since the write, `y` and its views have other nodes. These are not part of the graph of `part`, which was computed before.)
 #
 # The reason is the counter. There is one for the whole memory, not one for each part. It counts that *somebody* wrote *somewhere*. PyTorch does not look whether the two parts overlap; it compares two numbers. So it refuses, to be safe.
 #
-# Now you can read the message. Messages leave out the ending `Backward0`, so `AsStrided` is `AsStridedBackward0`, the node that a view gets after a write. "Output 0 of AsStrided" means: a *view* was saved, and later somebody wrote to the memory that it looks at. (The second message in the cell names `CopySlices`: there the whole was saved, and then a part was written.) Look for a write to *any* part of the tensor from which the view was cut.
+# Now you can read the message, "output 0 of AsStrided". It calls a tensor by the name of its node, without the ending `Backward0`. When `rest` was saved, its node was a `SliceBackward0`: that is node 2 of the picture. But the message asks the saved view for its `grad_fn` only now, when it is written. By now the view has caught up, as `old` did above, and its node is an `AsStridedBackward0`. So the word `AsStrided` means: a *view* was saved, and later somebody wrote to the memory that it looks at. Look for a write to *any* part of the tensor from which the view was cut.
 #
-# In the loop, `out[t] * w` saves the view `out[t]`, because the gradient of `w` will need it. The assignment to `out[t + 1]` then writes into the same memory. Here is its graph.
+# The second message in the cell names `torch::autograd::CopySlices`, which is how this node writes its name in full. There the *whole* was saved, and then a part was written.
+#
+# In the loop, `out[t] * w` saves the view `out[t]`, because the gradient of `w` will need it. The assignment to `out[t + 1]` then writes into the same memory. Here are two steps of it. The list keeps the views, so that they have names in the picture.
 
 # %%
 w = torch.tensor(0.5, requires_grad=True)
-out = torch.zeros(4)
+out = torch.zeros(3)
 out[0] = 8.0
-for t in range(3):
-    out[t + 1] = out[t] * w
-draw(out, detail=0)
+states = []
+for t in range(2):
+    states.append(out[t])
+    out[t + 1] = states[t] * w
+draw(out, *states)
 
 # %% [markdown]
-# **Notice:** three products and, after each of them, a `CopySlices` that put its result into `out`. Each product keeps a view of `out`. The listing in words says at which version each was saved, and that all three are stale:
-
-# %%
-print("\n".join(line for line in str(draw(out)).splitlines() if "STALE" in line))
-
-# %% [markdown]
-# Now the numbers of the first message can be told. The four writes made the versions 1, 2, 3 and 4. The last product saved `out[2]` at version 3, and the last assignment made it 4. Backward meets the last product first: "is at version 4; expected version 3". And `[torch.FloatTensor []]` is the shape of what was saved, with nothing between the brackets, because `out[2]` is a single number.
+# **Notice:**
 #
-# The way out is the variable `cured` of the small program above: it saved a clone. What is saved must have a memory of its own.
+# - Each of the two products, nodes 1 and 4, has saved a state, and both notes are STALE. The first was saved at version 1 and the second at version 2. The memory that they look at is at version 3.
+# - After each product a `CopySlices` puts its result into `out`. There were three writes, but `out[0] = 8.0` left no node: nothing had a history yet.
+# - The states lead to `CopySlices` now, each by an `AsStridedBackward0`. That is the name which the message gives to them.
+#
+# Now the numbers of the first message can be told. The loop at the beginning makes one step more, so its four writes made the versions 1, 2, 3 and 4. The last product saved `out[2]` at version 3, and the last assignment made it 4. Backward meets the last product first: "is at version 4; expected version 3". And `[torch.FloatTensor []]` is the shape of what was saved, with nothing between the brackets, because `out[2]` is a single number.
+#
+# The way out is what `copied` did above: `rest.clone().sin()` saved a clone. What is saved must have a memory of its own.
 #
 # > **The rule.** One memory has one counter. A write to one part makes saved views of all other parts stale.
 #
@@ -391,7 +436,7 @@ print("\n".join(line for line in str(draw(out)).splitlines() if "STALE" in line)
 L.build("08")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine notices a write that goes through a view.
+# When the checkpoint says *correct*, your engine notices a write that goes through a view. In its picture `p`, `r` and `t` stand in one dashed frame: one memory, one counter.
 #
 # ## Exercises
 #

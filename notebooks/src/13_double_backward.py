@@ -85,7 +85,7 @@ draw(y, first)
 #
 # - Node 1 belongs to `y`. It has run, and it still has what it saved.
 # - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4). (A product with a plain number is `MulBackward1`, one of two tensors `MulBackward0`: two forms of one operation.)
-# - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with a slot of its own. The 1 has no history: node 4 has no arrow 0.
+# - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with a slot of its own. The 1 has no history: arrow 0 of node 4 leads to nothing.
 #
 # > **The rule.** With `create_graph=True` the formulas of a backward pass are recorded like any other arithmetic. A gradient is then a result with a history.
 #

@@ -56,6 +56,19 @@ def test_the_stretch_passes_everything_and_its_own_program():
         assert judge.printed(program, ours).value == judge.printed(program, views).value, program.__doc__
 
 
+def test_lesson_02_is_half_done_without_its_switch(tmp_path):
+    """Steps 1 to 4 are told to be right, and drawn, before `no_grad` is there; with a slip in them they are not."""
+    cut = "def no_grad():\n    return set_grad_enabled(False)\n"
+    half = edited(stages.stage(2), [(cut, ""), ("    with no_grad():\n        send(", "    if True:\n        send(")])
+    slip = edited(half, [("if tensor.grad_fn or not tensor.requires_grad:", "if tensor.grad_fn:")])
+    result, picture = judged(tmp_path, 2, half)
+    other, nothing = judged(tmp_path, 2, slip)
+
+    assert ("almost", judge.HALF) == (result.outcome, result.text)
+    assert "saved b = 5" in picture.text and "[1] nothing" in picture.text
+    assert "A tensor that does not require a gradient got one." in other.text and nothing is None
+
+
 def test_a_stage_has_no_marks_and_grows():
     """What a learner reads is plain Python, each stage longer than the one before."""
     texts = [stages.start(), *map(stages.stage, LESSONS)]

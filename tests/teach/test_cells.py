@@ -100,6 +100,17 @@ def test_show_finds_dotted_names(name, capsys):
     assert rest
 
 
+def test_show_prefers_the_function_and_finds_the_file_of_the_same_name(capsys, monkeypatch):
+    """A name may be a function and a file: alone it is the function, with more after it the file."""
+    practice = importlib.import_module("course_lib.teach.practice")
+    monkeypatch.setattr(practice, "cells", cells.find)
+    show("teach.practice.cells")
+    assert "\ndef find(dotted):\n" in capsys.readouterr().out
+
+    show("teach.practice.cells.one_line")
+    assert "\ndef one_line(error):\n" in capsys.readouterr().out
+
+
 def test_show_cuts_long_sources(capsys):
     """At most max_lines lines, and how many are missing."""
     show(cells, max_lines=3)

@@ -11,6 +11,7 @@ import pytest
 from refusals import raises
 
 from course_lib.teach.pictures import layout, node_facts
+from course_lib.teach.pictures.dotsource import Drawing
 from course_lib.teach.pictures.draw import Picture, draw
 
 
@@ -201,6 +202,38 @@ def test_given_names_win(torch):
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_what_was_computed_from_an_old_view_comes_from_that_view(torch):
+    """rest has another history since the write, and sin was computed from it all the same."""
+    x = torch.tensor([5.0, 2.0, 3.0], requires_grad=True)
+    y = x + 0
+    first, rest = y[:1], y[1:]
+    z = rest.sin()
+    first.mul_(2)
+    text = draw(z).text
+
+    assert "z      [0.9093, 0.1411]; v0; from rest; grad_fn 3 SinBackward0" in text
+
+
+def test_a_note_names_what_it_holds(torch):
+    """A saved tensor's note says which tensor that is, whether it is data, a leaf or a result."""
+    x, w = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0], requires_grad=True)
+    y = x * w
+    z = (y * y * 2).exp()
+    words = Drawing(draw(z)._graph, 1, True).words()
+
+    assert {"saved self = x", "saved self = y", "saved other = y", "saved other = 2", "saved result = z"} <= set(words)
+
+
+def test_a_frozen_parameter_is_told_from_data(torch):
+    """A Parameter that does not require grad is frozen, in the drawing and in the words; other data is not."""
+    frozen = torch.nn.Parameter(torch.tensor([3.0]), requires_grad=False)
+    x, w = torch.tensor([1.0]), torch.tensor([2.0], requires_grad=True)
+    picture = draw(w * frozen * x)
+
+    assert "  frozen  [3.]; v0; frozen\n" in picture.text
+    assert {"frozen  frozen", "x  no grad", "w  leaf"} <= set(Drawing(picture._graph, 1, True).words())
 
 
 def test_a_detached_tensor_is_not_taken_for_the_operand(torch):

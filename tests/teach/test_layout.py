@@ -14,8 +14,10 @@ import gallery
 import pytest
 from refusals import raises
 
+import course_lib
 from course_lib.teach.pictures import lanes, layout
 from course_lib.teach.pictures.dotsource import Drawing
+from course_lib.teach.pictures.draw import draw
 
 PROGRAMS = pytest.mark.parametrize("title", gallery.DRAWN)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
@@ -108,9 +110,14 @@ def test_arrows_keep_off_boxes(title, lies):
 @BOTH_WAYS
 @PROGRAMS
 def test_arrows_begin_and_end_at_their_boxes(title, lies):
-    """An arrow's ends lie on the edges of the two boxes it joins."""
+    """An arrow's ends lie on the edges of the two boxes it joins; an arrow to nothing ends in the open."""
     for route in drawing_of(title, lies).plan.routes:
-        for (t, c), box in ((route.points[0], route.tail), (route.points[-1], route.head)):
+        ends = [(route.points[0], route.tail)]
+        if route.kind == "nothing":
+            assert route.points[-1][1] < route.tail.near
+        else:
+            ends.append((route.points[-1], route.head))
+        for (t, c), box in ends:
             assert box.front - 0.1 <= t <= box.rear + 0.1, (route.kind, box.lines)
             assert box.near - 0.1 <= c <= box.far + 0.1, (route.kind, box.lines)
             on_edge = min(abs(t - box.front), abs(t - box.rear), abs(c - box.near), abs(c - box.far)) < 0.1
@@ -187,6 +194,18 @@ def test_stale_is_vermillion_and_thick(engine, monkeypatch):
 
     assert 'stroke="#d55e00" stroke-width="3"' in stale and ">stale<" in stale
     assert "#d55e00" not in fine and ">stale<" not in fine
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_arrow_to_nothing_ends_in_a_ring(engine, monkeypatch):
+    """One ring for each operand without a gradient, with the operand's number; past three of them one for all."""
+    monkeypatch.setenv("COURSE_LAYOUT", engine)
+    w = course_lib.tensor([1.0], requires_grad=True)
+    two, many = draw(w * 3 + 1, detail=0), draw(course_lib.cat([course_lib.ones(1)] * 4 + [w]), detail=0)
+    ring = "<ellipse"  # nothing else in a picture is round
+
+    assert two.svg.count(ring) == 2 and re.findall(r">(\d)</text>", two.svg) == ["0", "1", "0", "1"]
+    assert many.svg.count(ring) == 1 and ">4×</text>" in many.svg
 
 
 # --- engines that are missing or broken --------------------------------------------------------------------

@@ -68,6 +68,20 @@ def lesson_02(torch):
         print(str(error)[:66])
 
 
+def half_02(torch):
+    """Before there is a switch for recording: constants and frozen tensors take no part."""
+    w, c = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0)
+    y = 3 * w * c + 1
+    print(y, (c * c).grad_fn, (c * c).is_leaf, y.is_leaf)
+    print(y.grad_fn.next_functions[0][0].next_functions[1])
+    y.backward()
+    print(w.grad.item(), c.grad)
+    try:
+        (c * c).backward()
+    except RuntimeError as error:
+        print(str(error)[:66])
+
+
 def lesson_03(torch):
     """Many outputs need an upstream gradient; what was broadcast gets a gradient of its own shape."""
     A = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
@@ -449,7 +463,7 @@ PROGRAMS = {int(name[7:]): each for name, each in list(globals().items()) if nam
 NOW = {
     0: "From now on it finds slopes: of x * x + x, and of whatever else you build from sums and products.",
     1: "From now on every operation leaves a node, and a new operation takes one line.",
-    2: "From now on nothing is recorded or computed for what is frozen.",
+    2: "From now on nothing is recorded or computed for what is frozen, and a switch turns recording off.",
     3: "From now on it differentiates a whole network, with broadcasting and matrices.",
     4: "From now on it runs each node once, on its whole sum, however many paths there are.",
     5: "From now on it accumulates gradients, so it can train with micro-batches.",
@@ -470,7 +484,10 @@ NOW = {
 def picture(torch, lesson):
     """A result whose graph shows what the lesson has added, the names of its tensors, and the program in words."""
     x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
-    if lesson < 3:
+    if lesson == 2:
+        c = torch.tensor(5.0)
+        return 3 * w * c + 1, {"w": w}, "y = 3 * w * c + 1, where c is frozen and holds 5"
+    if lesson < 2:
         h = x * x
         y = h * w + h
         words = "h = x * x;  y = h * w + h"
@@ -478,7 +495,7 @@ def picture(torch, lesson):
     if lesson == 13:
         (slope,) = torch.autograd.grad(x * x.exp(), x, create_graph=True)
         return slope, {"x": x, "slope": slope}, "(slope,) = grad(x * x.exp(), x, create_graph=True)"
-    if lesson == 5:  # nothing in it is saved: before lesson 06, nodes do not show what they save
+    if lesson == 5:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         words = "y = (x + x).sum(), behind (x * 3).sum().backward() and (x * 5).sum().backward()"
         (x * 3.0).sum().backward()
@@ -490,18 +507,24 @@ def picture(torch, lesson):
         torch.optim.SGD([x, w], lr=0.1).step()
         return y, {"u": x, "v": w}, "y = (u * v - 3) ** 2;  y.backward(retain_graph=True);  SGD([u, v], lr=0.1).step()"
     x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
-    h, words = (x * mask).relu(), "h = (x * mask).relu();  "
+    h, words, views = (x * mask).relu(), "h = (x * mask).relu();  ", {}
     if lesson == 11:
         h, words = straight_through(torch).apply(x * mask), "h = StraightThrough.apply(x * mask);  "
     if lesson == 8:
-        h, words = (x * mask).reshape((2, 1)).T.exp(), "h = (x * mask).reshape((2, 1)).T.exp();  "
+        p = x * mask
+        r = p.reshape((2, 1))
+        t = r.T
+        h, words = t.exp(), "p = x * mask;  r = p.reshape((2, 1));  t = r.T;  h = t.exp();  "
+        views = {"p": p, "r": r, "t": t}
     if lesson == 12:
         h.register_hook(lambda grad: grad * 2.0)
         words += "h.register_hook(double);  "
     if lesson == 7:
         h.mul_(2.0)  # relu saved its result: the picture says STALE
         words += "h.mul_(2);  "
-    names = {"x": x, "mask": mask, "h": h} if lesson >= 6 else {"x": x}  # before, nodes do not show what they save
+    names = {"x": x}
+    if lesson >= 6:  # before, no node need show what it saves
+        names |= {"mask": mask, "h": h, **views}
     return (h * h).mean(), names, words + "y = (h * h).mean()"
 
 

@@ -27,13 +27,22 @@ class Slot:
     unpack_hook = None
 
     def __init__(self, saved, node):
-        self.data, self.is_freed = saved.tensor, saved.tensor is None
-        self.unpack = lambda: saved.unpack(node)
+        if hasattr(saved, "unpack"):
+            self.data, self.unpack = saved.tensor, lambda: saved.unpack(node)
+        else:  # the tensor itself, before lesson 06
+            self.data, self.unpack = saved, lambda: saved
+        self.is_freed = self.data is None
+
+
+def slots_of(node):
+    """What a node has saved; a learner may keep it elsewhere, and then no slots are drawn."""
+    saved = getattr(node, "saved", None)
+    return saved if isinstance(saved, dict) else {}
 
 
 def slot_names(node):
     """{what a slot is called in a picture: under what the node has saved it}; a custom Function's have numbers."""
-    return {f"saved_tensors[{key}]" if isinstance(key, int) else str(key): key for key in getattr(node, "saved", ())}
+    return {f"saved_tensors[{key}]" if isinstance(key, int) else str(key): key for key in slots_of(node)}
 
 
 def slot_of(node, name):
@@ -77,13 +86,14 @@ def count_nodes(node):
 
 
 def show_slots(engine, root):
-    """Name the slots of the nodes behind a tensor, where the engine wraps what it saves (from lesson 06 on).
+    """Name the slots of the nodes behind a tensor, where it keeps tensors, or wraps them (from lesson 06 on).
 
     A picture has one box for a leaf. Before lesson 05 a leaf gets an accumulator for each use; they are drawn as one.
     """
     nodes, names, ends = [root.grad_fn], set(), {}
+    kinds = engine.Tensor, getattr(engine, "SavedVariable", engine.Tensor)
     for node in nodes:  # the list grows while we walk along it
-        if getattr(engine, "SavedVariable", None):
+        if all(isinstance(saved, kinds) for saved in slots_of(node).values()):
             names.update(slot_names(node))
         one = [(ends.setdefault(id(getattr(to, "variable", to)), to), place) for to, place in node.next_functions]
         if [to for to, _ in one] != [to for to, _ in node.next_functions]:
@@ -91,4 +101,4 @@ def show_slots(engine, root):
         nodes += [to for to, _ in node.next_functions if to is not None and to not in nodes]
     for name in names:
         setattr(engine.Node, "_raw_saved_" + name, property(lambda self, name=name: slot_of(self, name)))
-        setattr(engine.Node, "_saved_" + name, property(lambda self, name=name: self.read(slot_names(self)[name])))
+        setattr(engine.Node, "_saved_" + name, property(lambda self, name=name: slot_of(self, name).unpack()))

@@ -96,17 +96,31 @@ def records_itself(torch):
     return x.grad is not None and x.grad.grad_fn is not None
 
 
-@mistake(2, "After a `with no_grad():` block recording stays off. What the block switched off has to be switched on "
-         "again when it ends, also if it ends with an error (`try: … finally: …`).",
-         ("    try:\n        yield\n    finally:\n        recording = before\n", "    yield\n"))  # fmt: skip
-def stays_off(torch):
-    x = leaf(torch)
+def recorded_after_a_block(torch, *errors):
+    """Whether an operation leaves a node behind a `no_grad` block, which ends with an error if one is given."""
     try:
         with torch.no_grad():
-            raise KeyError
-    except KeyError:
+            for error in errors:
+                raise error
+    except errors:
         pass
-    return (x * x).grad_fn is None
+    x = leaf(torch)
+    return (x * x).grad_fn is not None
+
+
+@mistake(2, "After a `with no_grad():` block recording stays off. When the block ends, put the variable's old "
+         "value back.",
+         ("    try:\n        yield\n    finally:\n        recording = before\n", "    yield\n"))  # fmt: skip
+def stays_off(torch):
+    return not recorded_after_a_block(torch)
+
+
+@mistake(2, "After a `with no_grad():` block that ended with an error recording stays off. Restore the variable in any "
+         "case: `try: … finally: …`.",
+         ("    try:\n        yield\n    finally:\n        recording = before\n",
+          "    yield\n    recording = before\n"))  # fmt: skip
+def stays_off_after_an_error(torch):
+    return recorded_after_a_block(torch) and not recorded_after_a_block(torch, KeyError)
 
 
 @mistake(2, "An operation on two constants has left a node. If all arrows lead to nothing there is nothing to record.",

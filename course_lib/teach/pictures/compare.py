@@ -485,7 +485,7 @@ class PairDrawing(dotsource.Drawing):
     def new_slot(self, i, k):
         def said(side):
             slot = side.nodes[i] and side.nodes[i].slots[k]
-            return None if slot is None else dotsource.slot_words(slot)
+            return None if slot is None else dotsource.slot_words(side, slot)
 
         self.slot_box[i, k] = self.sized(f"s{i}_{k}", lanes.SAVED, ("slot", i, k), 9, said)
         return self.slot_box[i, k]

@@ -23,6 +23,7 @@ YELLOW = "#F0E442"  # behind what is marked; the second sign is a word in the bo
 INK, LINE = "#111111", "#333333"
 
 LONGEST_NAME = 24
+MOST_TO_NOTHING = 3  # arrows to nothing that are drawn one by one
 ENGINE = "nop2"  # Graphviz's layout engine that leaves boxes and arrows where they are
 
 
@@ -39,7 +40,7 @@ def short(name):
 def value_words(graph, index, detail):
     """The words in a value's box."""
     value = graph.values[index]
-    kind = "leaf" if value.leaf and value.requires_grad else "" if value.requires_grad else "no grad"
+    kind = listing.kind(value)
     lines = [f"{short(value.name)}  {kind}" if kind else short(value.name)]
     if detail >= 1:
         shared = value.memory is not None or value.version is None
@@ -52,7 +53,7 @@ def value_words(graph, index, detail):
         if other == index:
             lines += [f"{short(graph.title(mine))}'s memory,", "own counter"]
     if value.outside:
-        lines.append(f"by {value.outside}")
+        lines += [f"by {value.outside}", "(not in this graph)"]
     if value.retains_grad:
         lines.append("retains grad: " + value.grad)
     elif value.grad is not None and all(node is None or node.leaf != index for node in graph.nodes):
@@ -81,13 +82,14 @@ def node_words(graph, index, lies, detail):
     return lines + node.lines + listing.node_hook_words(node)
 
 
-def slot_words(slot):
+def slot_words(graph, slot):
     """The words in a saved tensor's note."""
     verb = listing.slot_verb(slot)
     lines = [f"{verb} {slot.name}"]
-    if slot.content:
+    held = slot.content if slot.value is None else short(graph.title(slot.value))
+    if held:
         first = f"{verb} {slot.name} ="
-        lines = [first, slot.content] if len(slot.content) > 6 else [f"{first} {slot.content}"]
+        lines = [first, held] if len(held) > 6 else [f"{first} {held}"]
     if slot.state in (OK, STALE) and slot.now is not None:
         lines.append(f"v{slot.saved}, now v{slot.now}")
     if slot.state != OK:
@@ -118,6 +120,8 @@ def arrows(graph, detail):
             if following is not None:
                 text = (str(k) if several else "") + (f" (output {output})" if output else "")
                 yield "next", ("node", i), ("node", following), {"label": text.strip()}
+        for text in arrows_to_nothing(node) if several else ():
+            yield "nothing", ("node", i), ("node", i), {"label": text}
         if node.leaf is not None:
             yield "made", ("node", i), ("value", node.leaf), {"slot": "leaf"}
         for k, slot in enumerate(node.slots if detail >= 1 else []):
@@ -134,6 +138,12 @@ def arrows(graph, detail):
             yield "made", ("value", v), ("node", value.node), {}
     for a, b in graph.other_counter:
         yield "own counter", ("value", a), ("value", b), {}
+
+
+def arrows_to_nothing(node):
+    """The labels of a node's arrows to nothing: the operand's number on each; how many there are, if there are many."""
+    numbers = [str(k) for k, following, _ in node.edges if following is None]
+    return numbers if len(numbers) <= MOST_TO_NOTHING else [f"{len(numbers)}×"]
 
 
 # --- from the graph to a plan ------------------------------------------------------------------------------
@@ -196,7 +206,7 @@ class Drawing:
         return len(self.graph.nodes[i].slots)
 
     def new_slot(self, i, k):
-        text = self.marked(("slot", i, k), slot_words(self.graph.nodes[i].slots[k]))
+        text = self.marked(("slot", i, k), slot_words(self.graph, self.graph.nodes[i].slots[k]))
         self.slot_box[i, k] = lanes.box(f"s{i}_{k}", lanes.SAVED, text, 9)
         return self.slot_box[i, k]
 
@@ -324,6 +334,8 @@ class Drawing:
     def write_value(self, dot, v):
         value = self.graph.values[v]
         color, fill = (BLUE, PALE_BLUE) if value.requires_grad else (PLAIN, PALE_PLAIN)
+        if value.frozen:
+            color, fill = BLUE, "#FFFFFF"
         self.write_box(
             dot, self.value_box[v], style="rounded,filled", color=color, fillcolor=fill,
             peripheries="2" if value.leaf else "1",
@@ -404,6 +416,8 @@ class Drawing:
         """The looks of an arrow."""
         if r.kind == "next":
             return {"color": LINE, "penwidth": "1.4", "arrowsize": "0.8"}
+        if r.kind == "nothing":
+            return {"color": PLAIN, "penwidth": "1.4", "arrowhead": "odot", "arrowsize": "0.6"}
         if r.kind == "made":
             if r.slot == "leaf":
                 return {"color": GREEN, "penwidth": "1.4", "arrowsize": "0.7"}

@@ -23,6 +23,7 @@ class Value:
     version: int | None  # None for an inference tensor, which has no counter
     leaf: bool
     requires_grad: bool
+    frozen: bool  # a Parameter that does not require grad
     node: int | None  # index in Graph.nodes of the node that computed its present value
     output_nr: int = 0
     outside: str = ""  # its grad_fn, when that is not part of this graph
@@ -181,6 +182,8 @@ def link_inputs(graph):
         near = {}
         plain = plain_inputs(graph, node)
         fill = len(plain) == sum(following is None for _, following, _ in node.edges)
+        moved = moved_inputs(graph, node, made)
+        near.update(moved)
         for _, following, output in node.edges:
             if following is None:
                 if fill:
@@ -189,7 +192,7 @@ def link_inputs(graph):
                 near[graph.nodes[following].leaf] = None
             elif (following, output) in made:
                 near[made[following, output]] = None
-            else:
+            elif not moved:
                 near.update(behind.get(following, {}))
         near.update(dict.fromkeys(plain))
         behind[n] = near
@@ -202,6 +205,21 @@ def plain_inputs(graph, node):
     """The values without grad that a node saved: its inputs that next_functions has no place for."""
     saved = dict.fromkeys(slot.value for slot in node.slots if slot.value is not None)
     return [i for i in saved if graph.values[i].leaf and not graph.values[i].requires_grad]
+
+
+def moved_inputs(graph, node, made):
+    """{value: None} for operands that a node saved, and that a write has given another history since; or {}.
+
+    Only where they are as many as the arrows that lead to no living value: else it is not known which is which.
+    """
+    unmade = [
+        following
+        for _, following, output in node.edges
+        if following is not None and not graph.nodes[following].accumulates and (following, output) not in made
+    ]
+    saved = {slot.value: None for slot in node.slots if slot.value is not None and not slot.name.startswith("result")}
+    moved = {i: None for i in saved if graph.values[i].outside}
+    return moved if len(moved) == len(unmade) else {}
 
 
 def topological(nodes):

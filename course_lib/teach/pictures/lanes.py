@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 BACK, VALUE, SAVED = "back", "value", "saved"
 ROUND = 6  # radius of an arrow's corners
 TRACK = 8  # distance between tracks
+STUB = 12  # length of an arrow to nothing
 
 # Widths of Arial's letters in thousandths of the font size, from the space to the tilde.
 LETTERS = [
@@ -75,7 +76,7 @@ class Step:
     values: list = field(default_factory=list)
     slots: list = field(default_factory=list)
     before: float = 0  # room for the line to the saved tensors
-    after: float = 0  # room for the lines from the saved tensors
+    after: float = 0  # room for lines behind several values
     t: float = 0
     start: float = 0
     end: float = 0
@@ -174,7 +175,11 @@ class Plan:
         return self
 
     def sort_routes(self):
-        """Decide which arrows are straight and which need a track, and on which track each one runs."""
+        """Decide which arrows are straight and which need a track, and on which track each one runs.
+
+        A saved tensor's note says what it holds; a line leads on to the tensor only where that stands beside the note.
+        """
+        self.routes = [r for r in self.routes if r.kind != "holds" or self.just_above(r)]
         straight = set()
         self.arcs, self.low = [], []
         for r in self.of("next"):
@@ -186,9 +191,6 @@ class Plan:
         for r in self.of("forward", "own counter"):
             if r.head.step < r.tail.step or self.blocked(r.tail, r.head):
                 self.low.append(r)
-        for r in self.of("holds"):
-            if not self.just_above(r):
-                self.low.append(r)
         self.arc_track = tracks(self.arcs, self.span)
         self.low_track = tracks(self.low, self.span)
 
@@ -198,18 +200,16 @@ class Plan:
         return route.head.step == route.tail.step and step.slots[0] is route.tail and not self.covered(route.head)
 
     def span(self, route):
-        """From which step to which an arrow runs; a second slot's arrow begins behind its step."""
-        tail = route.tail.step
-        if route.kind == "holds" and route.tail is not self.steps[tail].slots[0]:
-            tail += 0.5
-        return min(tail, route.head.step), max(tail, route.head.step)
+        """From which step to which an arrow runs."""
+        return tuple(sorted((route.tail.step, route.head.step)))
 
     def make_room(self):
         """Lengthen boxes on whose side many arrows meet."""
         meeting = {}
-        for r in self.arcs + self.low:
-            for one in (r.tail, r.head) if r.kind != "holds" else (r.head,):
-                meeting[one.key] = meeting.get(one.key, 0) + 1
+        for one in [one for r in self.arcs + self.low for one in (r.tail, r.head)]:
+            meeting[one.key] = meeting.get(one.key, 0) + 1
+        for r in self.of("nothing"):
+            meeting[r.tail.key] = meeting.get(r.tail.key, 0) + 1
         for one in self.boxes:
             need = self.beside(one) * meeting.get(one.key, 0) + 10
             if need > one.dt:
@@ -229,14 +229,11 @@ class Plan:
         """Along the lanes: each step as long as its longest box, with room for the lines beside it."""
         at = 0
         named = set() if self.lies else {min(v.step for v in members) for members in self.clusters}
-        holds = {id(r.tail) for r in self.of("holds")}
         for k, step in enumerate(self.steps):
             if k in named:
                 at += 14  # for the words on the outline
             if step.slots and (step.values or len(step.slots) > 1 or self.sublanes > 1):
                 step.before = 9
-            if any(id(s) in holds for s in step.slots[1:]):
-                step.after = 9
             if len(step.values) > 1:
                 step.before, step.after = max(step.before, 9), max(step.after, 9)
             longest = max(b.dt for b in filter(None, [step.node, *step.values, *step.slots]))
@@ -289,14 +286,15 @@ class Plan:
     def spread(self):
         """Where on a box's side its track arrows begin and end: side by side, without crossing."""
         self.at = {}
-        track = self.arc_track | self.low_track
+        track = self.arc_track | self.low_track | {id(r): len(self.routes) for r in self.of("nothing")}
         ends = {}
         for r in self.arcs + self.low:
             side = "near" if r.kind == "next" else "far"
             for one, other in ((r.tail, r.head), (r.head, r.tail)):
-                if one.lane != SAVED:
-                    ends.setdefault((one.key, side), []).append((r, one, other))
-        middle = {r.head.key for r in self.of("holds") if self.just_above(r)}
+                ends.setdefault((one.key, side), []).append((r, one, other))
+        for r in self.of("nothing"):
+            ends.setdefault((r.tail.key, "near"), []).append((r, r.tail, r.head))
+        middle = {r.head.key for r in self.of("holds")}
         for (key, _), group in ends.items():
             one = group[0][1]
             left = [e for e in group if e[2].step < one.step]
@@ -322,10 +320,20 @@ class Plan:
         level = self.arc_base - self.clear - TRACK * self.arc_track[id(r)]
         a, b = self.at[id(r), r.tail.key], self.at[id(r), r.head.key]
         r.points = [(a, r.tail.near), (a, level), (b, level), (b, r.head.near)]
+        self.label_where_it_leaves(r, a)
+
+    def route_nothing(self, r):
+        """An arrow to nothing: it ends in a ring, where it has just begun."""
+        at = self.at[id(r), r.tail.key]
+        r.points = [(at, r.tail.near), (at, r.tail.near - STUB)]
+        self.label_where_it_leaves(r, at - (3 if self.lies else 1.5))  # clear of the ring
+
+    def label_where_it_leaves(self, r, at):
+        """The number of an arrow that leaves a node on the side of the tracks."""
         if self.lies:
-            r.label_at = a - 1.5 - text_width(r.label, 9) / 2, r.tail.near - 6
+            r.label_at = at - 1.5 - text_width(r.label, 9) / 2, r.tail.near - 6
         else:
-            r.label_at = a - 5.5, r.tail.near - 3 - text_width(r.label, 9) / 2
+            r.label_at = at - 5.5, r.tail.near - 3 - text_width(r.label, 9) / 2
 
     def route_made(self, r):
         """grad_fn: from a value to its node; and from AccumulateGrad to its leaf."""
@@ -355,20 +363,8 @@ class Plan:
         ]
 
     def route_holds(self, r):
-        """From a slot to the value it holds."""
-        step = self.steps[r.tail.step]
-        if id(r) not in self.low_track:
-            r.points = [(r.tail.t, r.tail.near), (r.head.t, r.head.far)]
-            return
-        level = self.low_base + TRACK * self.low_track[id(r)]
-        goal = self.at[id(r), r.head.key]
-        if r.tail is step.slots[0]:
-            leave = r.tail.t + (6 if goal > r.tail.t else -6)
-            start = [(leave, r.tail.near), (leave, level)]
-        else:
-            out = step.end + 6
-            start = [(r.tail.rear, r.tail.c), (out, r.tail.c), (out, level)]
-        r.points = start + self.arrive(r.head, goal, level)
+        """From a slot to the value beside it, which it holds."""
+        r.points = [(r.tail.t, r.tail.near), (r.head.t, r.head.far)]
 
     def arrive(self, value, goal, level):
         """The end of a path that comes from a track to a value."""

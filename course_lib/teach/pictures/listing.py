@@ -127,16 +127,21 @@ def listing(graph, detail):
     return "\n".join(lines)
 
 
+def kind(value):
+    """What stands behind a value's name: a leaf, a frozen parameter, other data; nothing behind a computed tensor."""
+    if value.requires_grad:
+        return "leaf" if value.leaf else ""
+    return "frozen" if value.frozen else "no grad"
+
+
 def value_line(graph, value, detail):
     """Everything about one value."""
     parts = [value.preview]
     if value.dtype != "float32":
         parts[0] += " " + value.dtype
     parts.append("no counter" if value.version is None else f"v{value.version}")
-    if value.leaf:
-        parts.append("leaf" if value.requires_grad else "no grad")
-    elif not value.requires_grad:
-        parts.append("no grad")
+    if kind(value):
+        parts.append(kind(value))
     if detail >= 2:
         parts.append("shape " + value.shape)
     if value.view_of is not None:

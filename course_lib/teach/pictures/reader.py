@@ -19,6 +19,7 @@ from course_lib.teach.pictures.node_facts import SlotNames, node_name, read_hook
 from course_lib.teach.pictures.tensor_facts import (
     ask,
     dtype_of,
+    is_parameter,
     one_counter,
     place,
     preview,
@@ -170,6 +171,7 @@ class Reader:
             version=ask(tensor, "_version"),
             leaf=leaf,
             requires_grad=requires_grad,
+            frozen=leaf and not requires_grad and is_parameter(tensor),
             node=node,
             output_nr=output_nr,
             outside=node_name(grad_fn) if grad_fn is not None and node is None else "",

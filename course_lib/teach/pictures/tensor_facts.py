@@ -34,6 +34,11 @@ def is_module(thing):
     return not isinstance(thing, type) and hasattr(type(thing), "named_parameters")
 
 
+def is_parameter(tensor):
+    """True for our `nn.Parameter`s and PyTorch's."""
+    return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
+
+
 def ask(tensor, attribute, otherwise=None):
     """An attribute, or `otherwise` where the library refuses: stale views refuse even `is_leaf`."""
     try:

@@ -239,6 +239,14 @@ def test_new_lessons_are_added_beside_old_work(copies):
     assert b"my work" == read(copies, "00_start_here.ipynb")
 
 
+def test_a_deleted_copy_is_made_again(copies):
+    """Deleting a copy is another way to ask for a new one."""
+    copies.update()
+    (copies.mine / "00_start_here.ipynb").unlink()
+
+    assert (["00_start_here.ipynb"], []) == told(copies)
+
+
 @pytest.mark.parametrize("damage", [b"", b'{"made_from": {"07', b"[]", b'{"made_from": 3}', b"\xff\xfe"])
 def test_a_damaged_manifest_costs_nothing(copies, damage):
     """A manifest that cannot be read is made anew; no copy is overwritten and nothing false is announced."""
@@ -278,6 +286,21 @@ def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
     monkeypatch.undo()
 
     assert 2 == len(copies.update().added)
+
+
+def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
+    """A manifest that could not be replaced is the one from before, and still readable."""
+    copies.update()
+    before = everything_in(copies.mine)
+
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        copies.write_manifest({"made_from": {"00_start_here.ipynb": "other"}})
+
+    assert before == everything_in(copies.mine)
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])

@@ -286,6 +286,14 @@ def missing(monkeypatch, tmp_path):
     assert {"dot", "wasm"} == set(layout._out_of_order)
 
 
+def test_text_was_asked_for_whatever_failed_before(tmp_path, monkeypatch):
+    """COURSE_LAYOUT=text is the reason for text, also after a drawing that found no `dot`."""
+    missing(monkeypatch, tmp_path)
+    monkeypatch.setenv("COURSE_LAYOUT", "text")
+
+    assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
+
+
 @pytest.mark.parametrize(
     "choice, said, unsaid, cure",
     [

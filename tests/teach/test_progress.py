@@ -108,6 +108,16 @@ def test_a_read_only_folder_is_announced(path, monkeypatch):
     assert "Permission denied" in said[0]
 
 
+def test_a_second_broken_file_does_not_replace_the_first(path):
+    """Each broken file gets a number of its own."""
+    for text in ("first", "second"):
+        path.write_text(text)
+        quiet(path)[0].change("07.1", tries)
+
+    assert path.with_name("course_progress.broken-1.json").read_text() == "first"
+    assert path.with_name("course_progress.broken-2.json").read_text() == "second"
+
+
 def test_keys_that_we_do_not_know_are_kept(path):
     """An entry written by a newer course keeps its fields."""
     path.write_text('{"exercises": {"07.1": {"new": [1]}, "17.4": {"x": null}}}')

@@ -5,6 +5,7 @@ At the end of the file, the old kind of backward hooks.
 PyTorch: torch/utils/hooks.py (BackwardHook), torch/nn/modules/_functions.py (BackwardHookFunction).
 """
 
+import functools
 import warnings
 
 from course_lib.engine.function import Function
@@ -141,7 +142,7 @@ def hang_on_last_node(module, hooks, args, result):
     if node is None:
         return
     for hook in hooks:
-        node.register_hook(lambda grad_input, grad_output, hook=hook: hook(module, grad_input, grad_output))
+        node.register_hook(functools.update_wrapper(functools.partial(hook, module), hook))
     if missed := what_is_missed(args, result, node):
         warnings.warn(missed, FutureWarning, stacklevel=4)
 

@@ -13,9 +13,11 @@
 # %% [markdown]
 # # 00 · Start here: what does one line of arithmetic leave behind?
 #
-# **You write `y = x*x + x`, and Python computes a number, 12. Then you write `y.backward()`, and it tells you how steep this formula is at this point, although nobody ever gave it a formula. It got two numbers and did some arithmetic. When networks learn, this is done for millions of numbers at a time. And when training goes wrong, it is usually because of what this one line has left behind in memory, where nobody looks.**
+# **You write `y = x * x + x`, and Python computes a number, 12. Then you write `y.backward()`, and you are told how steep this formula is at this point. But nobody ever gave Python a formula. It was given a 3, it multiplied once and added once, and has forgotten about it. Or has it?**
 #
-# In this course you will look. There are pictures of everything that PyTorch keeps to itself: what a result remembers, what is saved and for how long, what is written over and when that does harm. You will predict what happens before you see it, and along the way you will write an engine of your own, which in the end trains a network.
+# It has not. The line has left something behind in memory, and every network learns by means of it. You never see it, until something goes wrong. The memory fills up overnight, and the cause is one harmless plus sign (lesson 01). A training runs to its end, and nothing was learned (lesson 02). A gradient is wrong, and there is no error (lesson 09).
+#
+# In this course you will look. There are pictures of everything that PyTorch keeps to itself. You will predict what happens before you see it, and along the way you will write an engine of your own, which in the end trains a network.
 #
 # After this lesson you can
 #
@@ -74,24 +76,19 @@ y = x * x + x
 print(y)
 
 # %% [markdown]
-# The number has a companion: `grad_fn`. That is where the formula went. `draw` shows everything that hangs behind a tensor.
+# The number has a companion: `grad_fn`. That is where the formula went. `draw` shows what hangs behind a tensor. (`detail=0` leaves out the contents of the boxes for now.)
 
 # %%
-draw(y)
+draw(y, detail=0)
 
 # %% [markdown]
 # **Notice:** take a minute for this picture. There will be many like it.
 #
-# - The rounded boxes in the middle are *tensors*, with their values. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
-# - The grey boxes with sharp corners on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, then the sum. There are two of them.
+# - The rounded boxes at the bottom are *tensors*. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
+# - The grey boxes on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, `MulBackward0`, then the sum, `AddBackward0`. There are two of them.
 # - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. So there are three nodes in all. (Where a text says "2 backward nodes, 1 leaf", it counts the green one with its leaf.)
-# - The thin blue arrow runs forwards: it is the computation as you wrote it. Only tensors that somebody still holds have a box. Nobody holds the product `x * x` any more, so a single arrow leads the whole way from `x` to `y`. The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to. The dotted arrow leads from `y` to its own node.
-# - The note at the bottom shows what a node has *saved* for later. The product needs its operands, because its slope depends on them. The sum needs nothing.
-#
-# Here is the legend of all pictures in this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
-
-# %%
-draw.legend()
+# - The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to. The dotted arrow leads from `y` to its own node.
+# - The thin blue arrow runs forwards: it is the computation as you wrote it. Nobody holds the product `x * x` any more, so it has no box, and a single arrow leads the whole way from `x` to `y`.
 
 # %% [markdown]
 # ## What is a gradient?
@@ -122,14 +119,11 @@ print(x.grad_fn, x.is_leaf)
 # ## Where do the arrows lead?
 #
 # A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair: the node to which it leads, and a number that says which result of that node's operation is meant. (An operation may have several results. Here the number is always 0, the first one.)
-#
-# Plain numbers are treated in two ways. The 2 of `x * 2` becomes a tensor without a gradient, and its arrow leads to nothing. The numbers in `x**2` and `1 - x` become no tensor and get no arrow at all.
 
 # %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:
-    print(type(node).__name__, output)
-print((x * 2).grad_fn.next_functions[1])  # to nothing
-print([len(result.grad_fn.next_functions) for result in (x * 2, 2 * x, x**2, 1 - x)])
+    print(type(node).__name__, output)  # name() puts torch::autograd:: before AccumulateGrad
+print((x * plain).grad_fn.next_functions[1])  # to nothing: no slope is wanted for a plain tensor
 product, accumulate = [node for node, output in y.grad_fn.next_functions]
 assert accumulate.variable is x  # the very tensor
 assert all(node is accumulate for node, output in product.next_functions)
@@ -151,11 +145,25 @@ for result in (u + v, u * v):
     print(torch.autograd.grad(result, [u, v]))
 
 # %% [markdown]
-# There is no formula for x² + x anywhere. There are only these two rules, and arrows between the nodes.
+# But where does a product find the other operand, when its turn comes? It *saved* both when it was made. In the full picture each saved tensor has a note:
+
+# %%
+draw(y)
+
+# %% [markdown]
+# **Notice:** two notes hang on the product, and each names a tensor. `self` is the first operand and `other` the second; here both are `x`. The sum has no note, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
 #
+# So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved.
+#
+# Here is the legend of all pictures in this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
+
+# %%
+draw.legend()
+
+# %% [markdown]
 # ## How does backward find its way?
 #
-# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It does not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
+# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It need not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
 #
 # Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
 #
@@ -170,10 +178,48 @@ assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term for each path
 record
 
 # %% [markdown]
-# **Notice:** the product runs once and sends two 3s, one along each of its arrows. The green box waits until everything has arrived.
+# **Notice:** the product runs once, sends two 3s, one along each of its arrows, and lets go of what it had saved. The green box waits until everything has arrived.
 #
 # > **The rule.** Backward multiplies slopes along each path, and adds the products where paths meet.
+
+# %% [markdown]
+# ## Exercises: three about arrows
 #
+# Write your answer into the cell and run it. `L.check` looks at what your code does, and says *not attempted*, *error in your code*, *not yet*, *almost* (then it names the mistake) or *correct*. In a cell of your own, `L.hint("00.1")` helps, and helps more if you call it again. `L.solution("00.1")` shows an answer and the reason for it. `L.progress()` lists what you have solved.
+#
+# **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
+# `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
+
+
+# %%
+def make(torch):
+    x = torch.tensor(1.0)
+    return x
+
+
+L.check("00.1", make)
+
+# %% [markdown]
+# **00.2 · Give the edges** (4 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
+# every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing. (An accumulator is
+# just `"AccumulateGrad"`.)
+
+# %%
+edges = None
+
+L.check("00.2", edges)
+
+# %% [markdown]
+# **00.4 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
+# multiplied from the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the
+# products, in any order.
+
+# %%
+paths = None
+
+L.check("00.4", paths)
+
+# %% [markdown]
 # ## Where do a loop and an `if` end up?
 #
 # A graph has no boxes for loops or conditions. So what becomes of this function?
@@ -200,6 +246,7 @@ def times(x, n):
     return y if n > 1 else x.exp()
 
 
+x = torch.tensor(3.0, requires_grad=True)
 triple, other = times(x, 3), times(x, 1)
 print(triple, other)
 
@@ -210,7 +257,7 @@ draw(triple)
 # **Notice:**
 #
 # - The loop is unrolled: there is one box for each time its body ran. The `if` is not there, and neither is `times`.
-# - Everything ends in the one green box of `x`. It still shows the 7 from before.
+# - Everything ends in the one green box of `x`.
 #
 # The graph is a record of what ran. Operations write it while they run. So it holds what happened, and nothing that might have happened. Change `n`, and the next graph has another shape:
 
@@ -225,18 +272,19 @@ assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on th
 # No. Each run makes new nodes. But the leaf is the same tensor in both runs, and so is its accumulator. This is how two graphs deliver into one `.grad`.
 
 # %% tags=["C00.5"]
+x = torch.tensor(3.0, requires_grad=True)
 first = x * x
 second = x * x
 assert first.grad_fn is not second.grad_fn  # new nodes each time
 assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]  # one accumulator
 first.backward()
 second.backward()
-print(x.grad)  # the 7 of the first round, and twice a 6
+print(x.grad)  # twice a 6
 
 # %% [markdown]
-# What arrives is *added* to what is there: 7 from the first pass, and twice a 6. Lesson 05 is about this addition, and about the trouble that it makes when you do not expect it.
+# What arrives is *added* to what is there: twice a 6. Lesson 05 is about this addition, and about the trouble that it makes when you do not expect it.
 #
-# **A look into our engine.** How does it come about that a leaf has one accumulator, however often it is used? The leaf remembers it. In a simplified form:
+# How does it come about that a leaf has one accumulator, however often it is used? The leaf remembers it. In a simplified form:
 #
 # ```python
 # def accumulator_of(leaf):
@@ -244,18 +292,11 @@ print(x.grad)  # the 7 of the first round, and twice a 6
 #         make one, let it know the leaf, and let the leaf remember it
 #     return it
 # ```
-#
-# Here is the real function. Its middle says the same; the lines about `hooks`, `view` and `inference` are for later lessons. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
-
-# %% tags=["engine"]
-show("engine.graph.accumulator_of")
 
 # %% [markdown]
 # ## What if nothing was recorded?
 #
-# Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start. Setting the flag afterwards does not help a `y` that was computed without it.
-#
-# After any error, `explain()` says what happened and what cures it.
+# Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start. Setting the flag afterwards does not help a `y` that was computed without it; compute `y` again.
 
 # %%
 x = torch.tensor(3.0)
@@ -268,32 +309,14 @@ with expect_error(RuntimeError, "does not require grad and does not have a grad_
     y.backward()
 y = x * x + x
 print(y.grad_fn.name())
-explain()
 
 # %% [markdown]
-# ## What will you be able to answer?
-#
-# Here are four small programs. Each of them has surprised people who work with PyTorch every day. Write down what you expect, and keep the note. You will meet all four again, and they have one thing in common: the answer is in the graph behind the result.
-#
-# | `x` is a tensor that requires grad | the question | lesson |
-# | --- | --- | --- |
-# | a batch is cut into parts of 3 and 1 samples; the mean loss of each part is halved, and the gradients are added | is it the gradient of the whole batch? | 05 |
-# | `y = (x + 1).sum()`, then `y.backward()` twice; the same with `x * x` | does the second pass work? | 06 |
-# | backward after `y = x * 2; y.add_(1)`, and after `y = x.exp(); y.add_(1)` | does either of them raise? | 07 |
-# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, where `x` was 3 | is the gradient right, or wrong, or is there an error? | 09 |
-#
-# These are the instruments with which you will look:
-#
-# | you write | you see |
-# | --- | --- |
-# | `draw(y)` | the graph behind `y` |
-# | `compare(before, after)` | two drawings, and what changed in between |
-# | `step(y)` | the backward pass of `y`, one node at a time |
-# | `with ledger() as held:` | how many bytes are saved for backward |
-# | `with watch() as log:` | a log: what was saved, written to, let go |
-# | `explain()` | the last error: what happened, what cures it |
-# | `show("name")` | the source of our engine |
-#
+# After any error, `explain()` says what happened, what cures it, and what only silences it. This is its first cure here:
+
+# %%
+print(explain().cures[0])
+
+# %% [markdown]
 # ## Build your own engine: two operations and a walk
 #
 # Most lessons end with a few lines for an engine that is yours. It is a file, `my_engine.py`, which lies beside this notebook in your folder `my_course`. (If it is not there, `python3 course.py my-engine` in a terminal writes it.) It holds the beginning: a class `Tensor`, which is a box around a NumPy array, and a function `tensor`. Open it in JupyterLab with a double click, and write in it. In lesson 10 it will train a network.
@@ -324,7 +347,7 @@ explain()
 #
 # The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
 #
-# Three faults remain on purpose. Until lesson 02 your engine makes nodes for plain tensors, too, and it records what its own backward pass computes. So `print(x.grad)` shows a `grad_fn`. And until lesson 05 a leaf gets a new `AccumulateGrad` for each use, where the course's engine has one for all. (The course's `step` works on the course's tensors only, and not on yours.)
+# Four faults remain on purpose. Until lesson 02 your engine makes nodes for plain tensors, too, and it records what its own backward pass computes. So `print(x.grad)` shows a `grad_fn`. Until lesson 04 it walks every path by itself, which costs time. And until lesson 05 a leaf gets a new `AccumulateGrad` for each use, where the course's engine has one for all. (`step` works on the course's tensors only, and not on yours.)
 #
 # Run the next cell whenever you like. It reads your file anew each time and tells you how far you are.
 
@@ -332,32 +355,8 @@ explain()
 L.build("00")
 
 # %% [markdown]
-# ## Exercises
+# ## Exercises: two more
 #
-# Write your answer into the cell and run it. `L.check` looks at what your code does, and says *not attempted*, *error in your code*, *not yet*, *almost* (then it names the mistake) or *correct*. In a cell of your own, `L.hint("00.1")` helps, and helps more if you call it again. `L.solution("00.1")` shows an answer and the reason for it. `L.progress()` lists what you have solved.
-#
-# **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
-# `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
-
-
-# %%
-def make(torch):
-    x = torch.tensor(1.0)
-    return x
-
-
-L.check("00.1", make)
-
-# %% [markdown]
-# **00.2 · Give the edges** (4 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
-# every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing.
-
-# %%
-edges = None
-
-L.check("00.2", edges)
-
-# %% [markdown]
 # **00.3 · Repair the walk** (5 minutes). `walk` should list the names of all nodes behind `y`, each node
 # exactly once, in any order, however many arrows reach it. It stumbles over an arrow to nothing, and where
 # two paths meet it goes on twice. Repair both.
@@ -375,16 +374,6 @@ def walk(y):
 
 
 L.check("00.3", walk)
-
-# %% [markdown]
-# **00.4 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
-# multiplied from the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the
-# products, in any order.
-
-# %%
-paths = None
-
-L.check("00.4", paths)
 
 # %% [markdown]
 # **00.5 · Which happens?** (4 minutes). Before each program `x` is a new `torch.tensor(3.0,
@@ -412,12 +401,29 @@ L.check("00.5", happens)
 # At the end of each lesson stand its facts, one sentence each. Every sentence was shown in a cell, and a test runs it on our engine and on real PyTorch (here `tests/claims/test_claims_00.py`). If a colleague doubts one of them, you know where to look.
 #
 # - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
-# - **C00.2** `next_functions` holds an arrow for each tensor operand that the recorded operation has a slope for, in its order, back to where that operand came from.
+# - **C00.2** `next_functions` holds one arrow for each tensor operand that can have a slope, in order: to that operand's node, or to nothing.
 # - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
 # - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
 # - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
 # - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
 #
+# **What you will be able to answer.** Four small programs have surprised people who work with PyTorch every day. Write down what you expect, and keep the note. They have one thing in common: the answer is in the graph behind the result.
+#
+# | `x` is a tensor that requires grad | the question | lesson |
+# | --- | --- | --- |
+# | a batch is cut into parts of 3 and 1 samples; the mean loss of each part is halved, and the gradients are added | is it the gradient of the whole batch? | 05 |
+# | `y = (x + 1).sum()`, then `y.backward()` twice; the same with `x * x` | does the second pass work? | 06 |
+# | backward after `y = x * 2; y.add_(1)`, and after `y = x.exp(); y.add_(1)` | does either of them raise? | 07 |
+# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, where `x` was 3 | is the gradient right, or wrong, or is there an error? | 09 |
+#
+# **Your instruments,** in all lessons: `draw(y)`, the graph behind `y`; `compare(before, after)`, two drawings and what changed; `step(y)`, the backward pass one node at a time; `with ledger() as held:`, the bytes that are saved for backward; `with watch() as log:`, what was saved, written to, let go; `explain()`, the last error; `show("name")`, the source of our engine.
+#
 # **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs may span devices and threads. The names and the arrows are the same.
 #
+# **Read on in our engine.** This is the real `accumulator_of`. Its middle is what you read above; the lines about `hooks`, `view` and `inference` are for later lessons. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
+
+# %% tags=["engine"]
+show("engine.graph.accumulator_of")
+
+# %% [markdown]
 # **Next:** [lesson 01](01_computation_graph.ipynb), the graph in depth: who points to whom, and who keeps whom alive.

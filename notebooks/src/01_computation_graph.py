@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 01 · A computation is a graph: what points to what, and for how long?
 #
-# **Your training works. You would like to print the average loss at the end, so you add one line, `total = total + loss`. From now on each step takes a little more memory than the one before. After a night the machine is full. You remove the line, and everything is well again. What can a sum of numbers possibly keep?**
+# **Your training works. You would like to see the average loss at the end, so you add one line, `total = total + loss`: a number is added to a number. The next morning the machine is out of memory, and the error names some other line. You remove yours, and everything is well. What can a sum of numbers possibly keep?**
 #
 # In lesson 00 you saw that a result remembers how it was made. This lesson is about what that means for the memory of your program: which arrows really exist, what they hold on to, and when all of it goes away.
 #
@@ -40,7 +40,7 @@ import gc
 import weakref
 
 # %% [markdown]
-# Here is the loop of the story, with four batches. `behind` counts the nodes that you can reach from a result by following arrows, as you did by hand in lesson 00.
+# Here is the loop of the story, with four batches. Each batch has its backward pass, as in any training (the step that moves `w` is left out). `behind` counts the nodes that you can reach from a result by following arrows, as you did by hand in lesson 00.
 
 
 # %%
@@ -54,11 +54,12 @@ def behind(result):
 w, total = torch.tensor(1.0, requires_grad=True), 0.0
 for batch in (1.0, 2.0, 3.0, 4.0):
     loss = (w * batch) ** 2
-    total = total + loss
+    loss.backward()
+    total = total + loss  # the new line
     print("total", total.item(), "- nodes behind it:", behind(total))
 
 # %% [markdown]
-# Each batch adds three nodes, and none of them ever goes away. To see why, we first need to know exactly what is in memory.
+# Each batch adds three nodes, and none of them ever goes away: a million batches make three million. To see why, we first need to know exactly what is in memory.
 #
 # ## How much of your drawing is in memory?
 #
@@ -99,7 +100,7 @@ draw(y, detail=0)  # detail=0 leaves out contents, and what nodes save
 # - The thin blue arrows are the drawing on your paper, but for results that nobody holds any more: an arrow skips these. They were put in for you, and nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
 # - There are four boxes of nodes: three operations and the accumulator of `w`.
 # - `p` is used twice. Two black arrows, 0 and 1, run into one box.
-# - `q` is not there at all. Of the last addition's two arrows you see number 0, and number 1 leads to nothing.
+# - `q` is not there at all: it is plain, and no node has kept it. (`x` is plain as well. It has a box because the first product has saved it.) The last addition's arrow 1 leads to nothing: it is the short line that ends in a ring. The first product has one, too, where `x` was used.
 #
 # ## Why do the arrows run backwards?
 #
@@ -132,7 +133,7 @@ print(product.next_functions[1])  # where x was used
 #
 # ## What is a node called?
 #
-# A node is called after the operation that *ran*, which need not be what you typed. One call may run several operations (`cross_entropy`, a loss for classification, runs two) or none: `float()` makes float32, and hands back what is float32 already.
+# A node is called after the operation that *ran*, which need not be what you typed. One call may run several operations (`cross_entropy`, a loss for classification, runs two) or none: `v.cpu()` finds `v` on the CPU already, and hands back `v` itself.
 #
 # Some operations have several forms, each with its own rule for gradients. A digit at the end tells them apart; it counts nothing. (`Rsub` is subtraction with the operands reversed.)
 
@@ -143,7 +144,7 @@ for result in (v**2, v**v, 2**v, v - 1, 1 - v, v.std()):
 
 loss = torch.nn.functional.cross_entropy(v, torch.tensor([0, 1]))  # two steps inside
 print("\n" + loss.grad_fn.name(), loss.grad_fn.next_functions[0][0].name())
-print(v.float() is v)
+print(v.cpu() is v)
 
 # %% [markdown]
 # ## Used twice or computed twice: does it matter?
@@ -158,12 +159,12 @@ for result in (shared, repeated):
     print(left is right)
 one, two = torch.tensor([1.0, 2.0], requires_grad=True).unbind()
 assert one.grad_fn is two.grad_fn  # one node, two results
-print([output for node, output in (two / one).grad_fn.next_functions])
+print([output for node, output in (one / two).grad_fn.next_functions])
 
 # %% [markdown]
 # In `shared` both arrows run into one node. In `repeated` they run into two nodes that know nothing of each other.
 #
-# The second half of the cell is the opposite case: one operation with several results. `unbind` takes a tensor apart. It leaves *one* node for all of its results, and now the second half of an arrow, the number in `(node, 1)`, has a meaning: it says which result is meant.
+# The second half of the cell is the opposite case: one operation with several results. `unbind` takes a tensor apart. It leaves *one* node for all of its results, and now the second half of an arrow, the number in `(node, 1)`, has a meaning: it says which result is meant: 0 for `one`, 1 for `two`.
 #
 # ## A function returns: what is left of its tensors?
 #
@@ -181,7 +182,7 @@ print([output for node, output in (two / one).grad_fn.next_functions])
 #
 # **Predict**, first: begin at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before you come to the accumulator? Answer with a list of strings.
 #
-# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names. (From lesson 00: a product saves an operand if the gradient for the *other* one is wanted, because that gradient is made of it. A sum saves none. What does a division by the number 3 need?)
+# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names. (A product saves an operand if the gradient for the *other* one is wanted, because that gradient is made of it. Ask the same of a sum, and of a division by the number 3.)
 
 # %%
 L.predict("01.p3", None)
@@ -232,112 +233,13 @@ print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 
 # %% [markdown]
 # Although the name `h` was deleted, the gradient is right: 36 is the slope of (2x + 1)² at 4.
-#
-# ## Who keeps whom alive?
-#
-# A result holds its node, by the dotted arrow. A node holds the nodes to which its black arrows lead. An accumulator holds its leaf, by the green arrow; this is why `w` lived on.
-#
-# A tensor in between is held by nothing, unless a node has saved it, or the result is a *view* of it (lesson 08). `h / 3` had saved nothing of `h`. `sin`, in the next cell, saves its operand.
-#
-# And when does it all go away? Python counts how many names and objects refer to each object. When you let go of the last result or node, the count of everything behind it falls to zero, and it goes at once. The cell switches Python's garbage collector off for the second half, to show that it is not needed.
-
-# %% tags=["C01.9", "C01.10"]
-h, g = x * 2, x * 2
-s, v, looks = h.sin(), g.view(1), [*looks, weakref.ref(h), weakref.ref(g)]
-node, y, h, g = y.grad_fn, None, None, None  # let go of y, h, g, hold a node
-print([look() is not None for look in looks])  # w, h, unused, the operand of sin, that of view
-gc.disable()
-node, s, v = None, None, None
-print([look() is not None for look in looks])
-gc.enable()
 
 # %% [markdown]
-# The first line: `w` is alive, because we still hold a node that leads to it; `h` and `unused` are gone; the operand of `sin` and that of the view are alive. The second line: we let go of everything, and all five are gone.
-#
-# > **The rule.** A result keeps its whole history alive, back to the leaves. Let go of the result, and the history goes with it.
-#
-# ## So what did the sum of the story keep?
-#
-# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So from the newest `total` arrows lead to the node of every loss that there ever was, and to everything behind it.
-#
-# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing:
-
-# %%
-w, total = torch.tensor(1.0, requires_grad=True), 0.0
-for batch in (1.0, 2.0, 3.0, 4.0):
-    loss = (w * batch) ** 2
-    total = total + loss.item()
-print("total", total, "- nodes behind the last loss:", behind(loss))
-
-# %% [markdown]
-# The same total, and only the three nodes of the last loss are left.
-#
-# **How our engine does it.** When you call `x.exp()`, this is what happens, in a simplified form:
-#
-# ```python
-# def exp(x):
-#     result = Tensor(np.exp(x.array))        # 1. the value
-#     if nobody will ask for a gradient of x:
-#         return result                       # 2. not recorded
-#     result.node = ExpBackward0()            # 3. a node ...
-#     result.node.edges = (the node of x,)    #    ... with its arrows
-#     return result
-# ```
-#
-# And here is the real one, which our engine writes from one line of a table. Look for the same three steps. (What has to do with `recording` waits for lesson 09, and `kept_result` for lesson 06.)
-
-# %% tags=["engine"]
-show("exp")
-
-# %% [markdown]
-# There is no list of nodes anywhere. The field `node` of the result is all. That is why nothing ever has to be cleared up.
-#
-# ## How do you fall out of the graph?
-#
-# `torch.autograd.grad(y, h)` follows the arrows from `y` in search of `h`. Here are three ways in which that fails with an error, and a fourth that is worse:
-#
-# 1. You ask against the arrows: `h` was used for `y`, not the other way round.
-# 2. You ask with a name that has moved on. The new `h` has the same value, and another node.
-# 3. You copy a result with `copy.deepcopy`. It would need a copy of its whole history, so results refuse.
-# 4. You use `item()` in the middle of a computation. A plain Python number carries no node. Nothing raises, and the value, 64, is right. But the slope of `x * x * x` at 4 is 48, and backward sees only "16 times x".
-
-# %% tags=["C01.11"]
-h = x * 2
-y = h * h
-with expect_error(RuntimeError, "appears to not have been used in the graph"):
-    torch.autograd.grad(h, y)
-h = x * 2
-with expect_error(RuntimeError, "appears to not have been used in the graph"):
-    torch.autograd.grad(y, h)
-with expect_error(RuntimeError, "support the deepcopy protocol"):
-    copy.deepcopy(h)
-cubed = (x * x).item() * x
-print(cubed, torch.autograd.grad(cubed, x))
-
-# %% [markdown]
-# ## Build your own engine: one function that makes operations
-#
-# In lesson 00 you wrote `add` and `mul` by hand. Every further operation will need the same care: compute, make a node, note what it needs. So write that care once. In `my_engine.py`, write a function `operation(name, forward, *formulas)` that *returns* a function which computes and records. After that, an operation is a single line:
-#
-# ```python
-# Tensor.__mul__ = Tensor.__rmul__ = operation("Mul", lambda a, b: a * b, lambda g, b: g * b, lambda g, a: g * a)
-# Tensor.exp = operation("Exp", lambda a: np.exp(a), lambda g, result: g * result)
-# ```
-#
-# `forward` computes with arrays. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(formula).parameters`. Save exactly those tensors on the node, under these names. (The picture of your graph shows them from lesson 06 on.)
-#
-# Give each node a number too, in the order in which nodes are made; you choose its name. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand.
-
-# %%
-L.build("01")
-
-# %% [markdown]
-# When the checkpoint says *correct*, it also draws a graph of your engine: your nodes, your arrows.
-#
-# ## Exercises
+# ## Exercises: read a graph
 #
 # Seven graphs of hidden programs. `a` and `b` require grad, `c` does not. A tensor without a
-# name is drawn only where a node keeps it, and is called after its own box: `#1`. The black arrows say it all.
+# name is drawn only where a node keeps it, and is called after its own box: `#1`. The thin blue arrows are left out, since
+# they are not in memory. The black ones say it all.
 
 # %%
 pictures(torch, "ABCDEFG")
@@ -385,6 +287,116 @@ def build(torch, a, b):
 L.check("01.3", build)
 
 # %% [markdown]
+# ## Who keeps whom alive?
+#
+# A result holds its node, by the dotted arrow. A node holds the nodes to which its black arrows lead. An accumulator holds its leaf, by the green arrow; this is why `w` lived on.
+#
+# A tensor in between is held by nothing, unless a node has saved it. `h / 3` had saved nothing of `h`. `sin`, in the next cell, saves its operand. (And a *view* holds the tensor at which it looks, which is a matter of lesson 08.)
+
+# %% tags=["C01.9"]
+y, looks = run(x)
+h = x * 2
+s = h.sin()  # saves h
+looks.append(weakref.ref(h))
+node = y.grad_fn
+del y, h  # of all this we hold one node, and the result s
+print([look() is not None for look in looks])  # w, h and unused of the function, and the operand of sin
+
+# %% [markdown]
+# `w` is alive, because we hold a node that leads to it. `h` and `unused` are gone. The operand of `sin` is alive, although no name is left for it.
+#
+# And when does it all go away? Python counts how many names and objects refer to each object. When you let go of the last result or node, the count of everything behind it falls to zero, and it goes at once. The cell switches Python's garbage collector off, to show that it is not needed.
+
+# %% tags=["C01.10"]
+gc.disable()
+node = s = None
+print([look() is not None for look in looks])
+gc.enable()
+
+# %% [markdown]
+# > **The rule.** A result keeps its whole history alive, back to the leaves. Let go of the result, and the history goes with it.
+#
+# ## So what did the sum of the story keep?
+#
+# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So from the newest `total` arrows lead to the node of every loss that there ever was, and to everything behind it. (The pass has let go of what these nodes had saved, but not of the nodes. Where there is no pass, as in validation, the saved tensors stay as well.)
+#
+# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing:
+
+# %%
+w, total = torch.tensor(1.0, requires_grad=True), 0.0
+for batch in (1.0, 2.0, 3.0, 4.0):
+    loss = (w * batch) ** 2
+    loss.backward()
+    total = total + loss.item()
+print("total", total, "- nodes behind the last loss:", behind(loss))
+
+# %% [markdown]
+# The same total, and only the three nodes of the last loss are left.
+#
+# **How our engine does it.** When you call `x.exp()`, this is what happens, in a simplified form:
+#
+# ```python
+# def exp(x):
+#     result = Tensor(np.exp(x.array))        # 1. the value
+#     if nobody will ask for a gradient of x:
+#         return result                       # 2. not recorded
+#     result.node = ExpBackward0()            # 3. a node ...
+#     result.node.edges = (the node of x,)    #    ... with its arrows
+#     return result
+# ```
+#
+# There is no list of nodes anywhere. The field `node` of the result is all. That is why nothing ever has to be cleared up.
+#
+# ## How do you fall out of the graph?
+#
+# `torch.autograd.grad(y, h)` follows the arrows from `y` in search of `h`. Here are three ways in which that fails, each with an error:
+#
+# 1. You ask against the arrows: `h` was used for `y`, not the other way round.
+# 2. You ask with a name that has moved on. The new `h` has the same value, and another node.
+# 3. You copy a result with `copy.deepcopy`. It would need a copy of its whole history, so results refuse.
+
+# %%
+h = x * 2
+y = h * h
+with expect_error(RuntimeError, "appears to not have been used in the graph"):
+    torch.autograd.grad(h, y)
+h = x * 2
+with expect_error(RuntimeError, "appears to not have been used in the graph"):
+    torch.autograd.grad(y, h)
+with expect_error(RuntimeError, "support the deepcopy protocol"):
+    copy.deepcopy(h)
+
+# %% [markdown]
+# The fourth way is worse, because nothing raises: you use `item()` in the middle of a computation. A plain Python number carries no node.
+
+# %% tags=["C01.11"]
+cubed = (x * x).item() * x
+print(cubed, torch.autograd.grad(cubed, x))
+
+# %% [markdown]
+# The value, 64, is right. But the slope of `x * x * x` at 4 is 48, and backward sees only "16 times x".
+#
+# ## Build your own engine: one function that makes operations
+#
+# In lesson 00 you wrote `add` and `mul` by hand. Every further operation will need the same care: compute, make a node, note what it needs. So write that care once. In `my_engine.py`, write a function `operation(name, forward, *formulas)` that *returns* a function which computes and records. After that, an operation is a single line:
+#
+# ```python
+# Tensor.__mul__ = Tensor.__rmul__ = operation("Mul", lambda a, b: a * b, lambda g, b: g * b, lambda g, a: g * a)
+# Tensor.exp = operation("Exp", lambda a: np.exp(a), lambda g, result: g * result)
+# ```
+#
+# `forward` computes with arrays. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(formula).parameters`. Save exactly those tensors on the node, under these names.
+#
+# Give each node a number too, in the order in which nodes are made; you choose its name. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand.
+
+# %%
+L.build("01")
+
+# %% [markdown]
+# When the checkpoint says *correct*, it also draws a graph of your engine: your nodes, your arrows, and what your nodes hold.
+#
+# ## Exercises: two more
+#
 # **01.4 · Which happens?** (6 minutes). Each program starts with a fresh leaf `x`, a 3.0 that requires grad;
 # afterwards `y.backward()` is called. Answer `"fine"`, `"raises now"` (in the program), `"raises at
 # backward"`, or `"silently wrong"`: no error, and `x.grad` is not the slope of the formula beside it.
@@ -407,8 +419,9 @@ L.check("01.4", happens)
 # %% [markdown]
 # **01.5 · Was it used?** (12 minutes). Return True if, by the graph, `y` was computed from `t`, directly or through
 # other results; otherwise False. `t` may be a leaf, a result, one of several results of an operation (number
-# `t.output_nr`), or plain; `y` likewise, with any number of elements. Change nothing. The check also tries a chain of 3000 nodes, and
-# `y = y + y` 20 times: few nodes, a million paths.
+# `t.output_nr`), or plain; `y` likewise, with any number of elements. No tensor is computed from itself. Follow the
+# arrows: no node need run, and nothing may change. The check also tries a chain of 3000 nodes, and `y = y + y` 20 times:
+# few nodes, a million paths.
 
 
 # %%
@@ -434,17 +447,21 @@ L.check("01.5", depends)
 # *Nodes and their names*
 #
 # - **C01.3** The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x` PowBackward1, `2 ** x` PowBackward2.
-# - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none, `x.std()` one, `cross_entropy` two.
+# - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.cpu()` of a tensor on the CPU none, `x.std()` one, `cross_entropy` two.
 # - **C01.5** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
 # - **C01.6** An operation with several results leaves one node, and the second half of an arrow says which result is meant.
 #
 # *How long it lives*
 #
-# - **C01.9** A result keeps the nodes behind it and their leaves alive, but not a tensor in between, unless a node kept it or the result is a view of it.
+# - **C01.9** A result that is no view keeps the nodes behind it and their leaves alive, but a tensor in between only if a node has saved it.
 # - **C01.10** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
 #
 # **Left out, compared with PyTorch.** There, nodes are C++ objects, and the Python object that you hold is a thin wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes is safe only while you hold them.
 #
-# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`.
-#
+# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`. And here is the real `exp`, which our engine writes from one line of a table. Look for the three steps. (What has to do with `recording` waits for lesson 09, and `kept_result` for lesson 06.)
+
+# %% tags=["engine"]
+show("exp")
+
+# %% [markdown]
 # **Next:** [lesson 02](02_leaves.ipynb) asks which tensors take part at all: leaves, and `requires_grad`.

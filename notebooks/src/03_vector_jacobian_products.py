@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 03 · Vector-Jacobian products: what does backward compute when there are many outputs?
 #
-# **A layer of a network takes 4096 numbers and returns 4096 numbers. Each of its outputs has a slope for each of its inputs, and calculus tells you to write all these slopes into a table. Multiply it out: for a hundred such layers and a batch of 64 samples, the tables alone would need some 430 gigabytes. And yet your laptop trains such a network. So where is the table?**
+# **A layer of a network takes 4096 numbers, multiplies them by its weights, and sends the results through `tanh`. Each of its 4096 outputs has a slope for each of its inputs, and calculus tells you to write all these slopes into a table. How steep `tanh` is depends on the sample, so each sample needs a table of its own. For a hundred such layers and a batch of 64 samples, the tables would need some 430 gigabytes, 64 times as much as all the weights. And yet such a network trains on a single machine. So where are they?**
 #
-# It does not exist. Backward never computes it. What it computes instead is smaller, it is what you need, and it is the reason why everybody walks *backwards* through a network, from the loss to the weights. Once you have seen it, the rules of all operations become things that you can derive with a pencil.
+# They do not exist. Backward never computes one. What it computes instead is smaller, it is what you need, and it is the reason why everybody walks *backwards* through a network, from the loss to the weights. Once you have seen it, the rules of all operations become things that you can derive with a pencil.
 #
 # After this lesson you can
 #
@@ -31,7 +31,7 @@
 # %%
 import course_lib as torch
 from course_lib.engine.ops import ROWS
-from course_lib.teach import chart, draw, expect_error, grids, ledger, lesson, show
+from course_lib.teach import chart, draw, expect_error, grids, ledger, lesson, show, step
 
 L = lesson(3)
 
@@ -63,7 +63,7 @@ L.predict("03.p1", None)
 L.predict("03.p2", None)
 
 # %% [markdown]
-# (A pass uses up its graph, which is the subject of lesson 06. With `retain_graph=True` the graph is kept for the next pass.)
+# (A pass lets go of what the nodes have saved, as you saw in lesson 00. With `retain_graph=True` they keep it for the next pass.)
 
 # %% tags=["C03.1", "C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
@@ -84,17 +84,18 @@ print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))  # an ordin
 #
 # > **The rule.** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`.
 #
-# Here is the graph. Your 10 and 1 came in at `y`, and went along the black arrows:
+# `step` shows how your 10 and 1 went along the arrows. (We leave out the first frame and the last two. Press *next*.)
 
 # %%
-draw(y)
+u.grad = v.grad = None
+step(y, gradient=k, retain_graph=True).part(1, 3)
 
 # %% [markdown]
 # **Notice:**
 #
 # - The upstream gradient enters at `StackBackward0`. This node sends 10 along arrow 0, to the product, and 1 along arrow 1, to the sum.
-# - From there on it goes as in lesson 00: multiply along a path, and add where paths meet. `u` gets 10·3 + 1·1 = 31, and `v` gets 10·2 + 1·1 = 21.
-# - Two numbers went in, and two came out. No box holds four slopes. The product has saved `u` and `v`, and uses them when it is asked.
+# - From there on it goes as in lesson 00: multiply along a path, and add where paths meet. The sum sends 1 and 1, and the product sends 30 and 20. So `u` gets 10·3 + 1·1 = 31, and `v` gets 10·2 + 1·1 = 21.
+# - Two numbers went in, and two came out. No box holds four slopes.
 #
 # ## What is a Jacobian, and what is done with it?
 #
@@ -111,12 +112,12 @@ grids(
 #
 # A row of numbers times a table is a *vector-Jacobian product*, **VJP** for short. This is what `backward` computes, at each node and for the whole graph.
 #
-# You can use it to look at single rows. The upstream gradient `[1, 0]` asks for the first output only. Other numbers mix the rows: twice the upstream gradient gives twice the result, and the sum of two gives the sum of the results. That is what "linear" means.
+# You can use it to look at single rows. The upstream gradient `[1, 0]` asks for the first output only. Other numbers mix the rows. In the third line below the upstream gradient is the sum of the two above it, and so is the result. In the last line it is twice the one above, and so is the result. That is what "linear" means.
 
 # %% tags=["C03.3"]
-for k in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
-    row = torch.autograd.grad(y, [u, v], torch.tensor(k), retain_graph=True)
-    print(k, "gives", [slope.item() for slope in row])
+for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
+    row = torch.autograd.grad(y, [u, v], torch.tensor(upstream), retain_graph=True)
+    print(upstream, "gives", [slope.item() for slope in row])
 
 # %% [markdown]
 # ## So where is the table?
@@ -177,7 +178,7 @@ draw(y)
 #
 # - All three green boxes still say that `.grad` is None. `autograd.grad` caught what was on its way to them. Use it to *look* at gradients, and use `backward` when an optimizer is to use them.
 # - `MmBackward0`, the matrix product, has saved both matrices. `AddBackward0` has saved nothing.
-# - `y` is 2 by 2, and `c` has two numbers. Between them is a single node, the addition, which hands on what it gets. So who made two numbers out of four?
+# - `y` is 2 by 2, and `c` has two numbers. Between them is a single node, the addition, which hands on what it gets. So who made two numbers out of four? (The engine did, behind the node's back. You will see where in the second sitting.)
 #
 # Adding `c` to two rows is called **broadcasting**: each number of `c` is used twice, once in each row. And you know from lesson 00 what happens when something is used twice: there are two paths, and the gradients of the two paths are added. Here, that means adding the rows of `G`:
 
@@ -210,6 +211,43 @@ i, k = 1, 2  # one element with plain numbers
 print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item())
 
 # %% [markdown]
+# ## Exercises: three rules
+#
+# (Where a check speaks of *weights*, it means the numbers of the upstream gradient.)
+#
+# **03.2 · The rule of a linear layer** (5 minutes). `nn.Linear` keeps its weight one row an *output*, and computes `x @ W.T`. `grad` is the upstream gradient of that product. Return the gradients for `x` and for `W`.
+
+
+# %%
+def linear_vjp(torch, grad, x, W):
+    return None, None
+
+
+L.check("03.2", linear_vjp)
+
+# %% [markdown]
+# **03.3 · Undo the broadcast** (8 minutes). `grad` is the upstream gradient of `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast, in any number of dimensions: for a product `(2, 3)`, `x` may be `(3,)`, `(1, 3)`, `(2, 1)`, `(1, 1)`, `(2, 3)`, `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
+
+
+# %%
+def mul_vjp(torch, grad, x, m):
+    return grad * m
+
+
+L.check("03.3", mul_vjp)
+
+# %% [markdown]
+# **03.4 · The rule of softmax** (8 minutes). Softmax makes shares `s` out of numbers `x`: `s = x.exp() / x.exp().sum()`. The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, and `-s[i] * s[j]` otherwise. Given `s` (one dimension) and its upstream gradient `grad`, return the gradient for `x`. An n by n table will do (`torch.eye(n)` and `torch.outer(a, b)` help to make one); can you manage without?
+
+
+# %%
+def softmax_vjp(torch, grad, s):
+    return grad
+
+
+L.check("03.4", softmax_vjp)
+
+# %% [markdown]
 # ## A rest
 #
 # You know now what travels along the arrows. The second sitting answers why it travels in this direction, and how you can check it.
@@ -218,37 +256,23 @@ print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item()
 #
 # Slopes multiply along a path, whichever way you walk it. So why does everybody walk *backwards*, from the loss to the weights? Would it not be more natural to start at the inputs, and to push the slopes forwards together with the values?
 #
-# It would, and it gives the same numbers. What differs is the price. Let us count it on a network that is small enough for a sheet of paper: three inputs, two hidden numbers, one output. It has no activations, so its slopes are simply its weights.
+# It would, and it gives the same numbers. What differs is the price. Let us count it on a network that is small enough for a sheet of paper: three inputs, two hidden numbers, one output. It has no `tanh`, so the slopes of a step are its weights: `h0` is 1·x0 + 2·x1, `h1` is 1·x1 + 3·x2, and `y` is 2·h0 − 1·h1. On the left are the tables of slopes of the two steps, on the right the one that we want:
+
+# %%
+grids(
+    ["y, for h0 and h1", [[2, -1]], "@"]
+    + ["h0 and h1, for x0, x1, x2", [[1, 2, 0], [0, 1, 3]], "="]
+    + ["y, for x0, x1, x2", [[2, 3, -3]]],
+    colours=("columns", "rows", "none"),
+)
+
+# %% [markdown]
+# **Notice:** the two tables on the left are known. There are two ways to get from them to the three slopes on the right.
 #
-# ```
-# h0 = 1·x0 + 2·x1                    slopes of the first step:   for x0  x1  x2
-# h1 =        1·x1 + 3·x2                                     h0 [  1   2   0 ]
-#                                                             h1 [  0   1   3 ]
-# y  = 2·h0 - 1·h1                    slopes of the second step:  for h0  h1
-#                                                             y  [  2  -1 ]
-# ```
+# - **Backwards.** Start at the output with the upstream gradient 1, and ask at each step: how much does `y` change when *this* number changes? You multiply a row by a table, from the left. That is the vector-Jacobian product from above.
+# - **Forwards.** Start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move? You multiply a table by a column, a *nudge*, from the right. That is a *Jacobian-vector product* (JVP). It gives the slopes for `x0`, and for no other input.
 #
-# **Backwards.** We start at `y` with the upstream gradient 1, and ask at every step: how much does `y` change when *this* number changes?
-#
-# ```
-# for h0 and h1:   1·2 = 2        1·(-1) = -1                           2 multiplications
-# for x0:          2·1 + (-1)·0 =  2                                    2
-# for x1:          2·2 + (-1)·1 =  3                                    2
-# for x2:          2·0 + (-1)·3 = -3                                    2
-# ```
-#
-# Eight multiplications, and we have all three slopes. This is what `backward()` does. Each step is a *vector-Jacobian product* (VJP): an upstream gradient times a table of slopes.
-#
-# **Forwards.** We start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move?
-#
-# ```
-# h0 and h1:       1·1 + 2·0 + 0·0 = 1        0·1 + 1·0 + 3·0 = 0       6 multiplications
-# y:               2·1 + (-1)·0 = 2                                     2
-# ```
-#
-# Eight multiplications as well, and we have the slope for `x0`. Only for `x0`. For `x1` we must start again, and for `x2` once more: 24 in all. Each of these steps is a *Jacobian-vector product* (JVP): a table of slopes times a nudge.
-#
-# The program below does the same with matrices. The two functions `backward_sweeps` and `forward_sweeps` are mirror images of each other. `count` runs one of them and counts its multiplications.
+# Here are both ways as programs, for any chain of tables. They are mirror images of each other. `count` runs one of them and counts its multiplications.
 
 # %%
 def times(a, b):
@@ -264,27 +288,26 @@ def count(sweeps, steps):
 counted = []
 
 
-# %% tags=["C03.8"]
+# %%
 def backward_sweeps(steps):
-    rows = torch.eye(steps[-1].shape[0])  # one upstream gradient for each output
+    rows = torch.eye(steps[-1].shape[0])  # an upstream gradient of 1 for each output
     for table in reversed(steps):
         rows = times(rows, table)
     return rows
 
 
 def forward_sweeps(steps):
-    columns = torch.eye(steps[0].shape[1])  # one nudge for each input
+    columns = torch.eye(steps[0].shape[1])  # a nudge of 1 for each input
     for table in steps:
         columns = times(table, columns)
     return columns
 
 
 small = [torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]), torch.tensor([[2.0, -1.0]])]
-for sweeps in (backward_sweeps, forward_sweeps):
-    print(sweeps.__name__, *count(sweeps, small), "multiplications")
+print(backward_sweeps(small), forward_sweeps(small))
 
 # %% [markdown]
-# Three times as expensive: that is a nuisance, but no reason to turn a whole field around. So let the network grow. It gets n inputs, two hidden layers of 32 numbers each, and still one output, which you may call the loss.
+# Both give the three slopes. Now let the network grow: n inputs, two hidden layers of 32 numbers each, and still one output, which you may call the loss.
 #
 # **Predict.** How many times as many multiplications do the forward sweeps need, compared with the backward sweep, if n is 1? And if n is 1024? Answer with a pair of numbers, such as `(3, 96)`.
 
@@ -292,7 +315,7 @@ for sweeps in (backward_sweeps, forward_sweeps):
 L.predict("03.p4", None)
 
 # %% [markdown]
-# We count for six sizes. Then we turn the network round, so that it has one input and n outputs, and count again. What stands in the tables of slopes does not matter here, only how large they are, so we fill them with ones.
+# We count for six sizes. Then we turn the network round, so that it has one input and n outputs, and count again. What stands in the tables does not matter here, so we fill them with ones.
 
 # %% tags=["C03.8"]
 sizes, panels = [1, 4, 16, 64, 256, 1024], {}
@@ -303,25 +326,32 @@ for words in ("n inputs, 1 output", "1 input, n outputs"):
         steps = [torch.ones(32, start), torch.ones(32, 32), torch.ones(end, 32)]
         lines["backward sweeps"][n] = count(backward_sweeps, steps)[1]
         lines["forward sweeps"][n] = count(forward_sweeps, steps)[1]
+backwards, forwards = panels["n inputs, 1 output"].values()
+print("forwards / backwards, on the left:", [forwards[n] / backwards[n] for n in sizes])
 chart(panels, across="n", up="multiplications", log=True)
 
 # %% [markdown]
 # **Notice:**
 #
 # - With one input and one output both directions cost the same. There is nothing magical about walking backwards.
-# - On the left, the dashed line is higher than the other by exactly the factor n. At 1024 inputs the backward sweep needs 33,824 multiplications, and the forward sweeps need 34,635,776.
+# - On the left, the dashed line is higher than the other by exactly the factor n, as the printed line says. At 1024 inputs the backward sweep needs 33,824 multiplications, and the forward sweeps need 34,635,776.
 # - On the right the two lines have changed places.
 #
-# **One sweep costs a small multiple of computing the network once, whichever way it runs, and the multiple does not grow with the network.** The two directions answer different questions with it.
+# The two directions answer different questions, and a sweep costs the same in both.
 #
 # - One *backward* sweep answers: how does **one output** depend on **every input**?
 # - One *forward* sweep answers: how does **every output** depend on **one input**?
 #
-# For the whole table of slopes of a function with n inputs and m outputs you need m backward sweeps, or n forward sweeps. And now look at training. The inputs that we care about are the weights, and there may be a billion of them. The output is the loss, and there is one. One sweep backwards, or a billion sweeps forwards: this is the whole reason why we walk backwards.
+# You can check it on the small network with a pencil. Backwards, 1 times the row `[2, -1]` takes 2 multiplications, and this row times the table of 2 by 3 takes 6: eight in all, and you have all three slopes. Forwards, the table times the nudge takes 6, and the row times the two results takes 2: eight again, for the slope of `x0` alone. With `x1` and `x2` that makes 24. (A multiplication by 0 counts like any other.)
+
+# %% tags=["C03.8"]
+for sweeps in (backward_sweeps, forward_sweeps):
+    print(sweeps.__name__, *count(sweeps, small), "multiplications")
+
+# %% [markdown]
+# And now look at training. The inputs that we care about are the weights, and there may be a billion of them. The output is the loss, and there is one. One sweep backwards, or a billion sweeps forwards: this is the whole reason why we walk backwards. (The names to search for are **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.)
 #
-# If you want to read more, search for **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.
-#
-# The cell below checks the statement on the engine itself. `functional.jacobian` fills the table row after row, and a hook on the result counts how often a gradient arrives there, which is once in every backward pass. The last two lines show what the "small multiple" is for a linear layer. The forward pass of a layer is one matrix product. Its backward pass is two of the same size: one for the inputs, and one for the weights.
+# The cell below checks this on the engine itself. `functional.jacobian` fills the table row after row, and a hook counts the backward passes. The last lines say what one sweep costs beside the forward pass, for linear layers of three sizes. Forward, a layer is one matrix product. Backward it is two of the same size, one for the inputs and one for the weights.
 
 # %%
 def network(x):
@@ -334,9 +364,10 @@ for outputs in (1, 5):
     passes = []
     torch.autograd.functional.jacobian(network, torch.ones(3))
     print("outputs:", outputs, "- backward passes for the whole table:", len(passes))
-X, W, upstream = torch.ones(100, 30), torch.ones(30, 20), torch.ones(100, 20)
-for products in ([(X, W)], [(upstream, W.T), (X.T, upstream)]):
-    print("a layer:", sum(a.numel() * b.shape[1] for a, b in products), "multiplications")
+for n in (10, 100, 1000):  # 64 samples, n inputs, n outputs
+    X, W, upstream = torch.ones(64, n), torch.ones(n, n), torch.ones(64, n)
+    forward, *backward = [a.numel() * b.shape[1] for a, b in ((X, W), (upstream, W.T), (X.T, upstream))]
+    print("a layer:", forward, "multiplications forward,", sum(backward), "backward")
 
 # %% [markdown]
 # > **The rule.** Backward mode costs one sweep for each output, forward mode one for each input. A loss is one output.
@@ -377,7 +408,7 @@ for t, e in ((x, d), (x.float(), d.float())):
     print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
 
 # %% [markdown]
-# **How our engine does it.** A rule is one line of text for each input. It says nothing of broadcasting: both rules of `mul` may give gradients that are too large. Everything that a broadcasting node returns passes through one function, `fit`, which adds up the copies. In a simplified form:
+# **How our engine does it.** A rule is one line of text for each input. It says nothing of broadcasting: both rules of `mul` may give gradients of too large a shape. Everything that a broadcasting node returns passes through one function, `fit`, which adds up the copies. In a simplified form:
 #
 # ```python
 # def fit(grad, shape):
@@ -387,14 +418,6 @@ for t, e in ((x, d), (x.float(), d.float())):
 #         grad = grad.sum(dim, keepdim=True)
 #     return grad
 # ```
-#
-# The real one finds all these dimensions first (`summed_dims`), and adds along them in one go. (`mv` is matrix times vector. `sum_of_columns` does the same, faster, and `fit_tensor` is for lesson 13.)
-
-# %% tags=["engine"]
-for name in ("exp", "mul", "mv"):
-    print(name, ROWS[name].formulas)
-show("engine.fit.fit")
-show("engine.fit.summed_dims")
 
 # %% [markdown]
 # ## What is refused?
@@ -404,7 +427,7 @@ show("engine.fit.summed_dims")
 # %% tags=["C03.10", "C03.11"]
 y = A @ B + c
 with expect_error(RuntimeError, "Mismatch in shape"):
-    y.backward(torch.ones(2))  # two weights for four outputs
+    y.backward(torch.ones(2))  # two numbers for four outputs
 with expect_error(RuntimeError, "attempting to assign a gradient of size '[2, 2]'"):
     c.grad = G  # by hand, not summed
 print((c - 0.1 * G).shape)
@@ -416,20 +439,14 @@ print(torch.autograd.grad(y, [c, other], G, materialize_grads=True))
 print(torch.autograd.grad((other * 0).sum(), other))  # behind the output: no error
 
 # %% [markdown]
-# One thing is there in PyTorch and not in our engine: with `is_grads_batched`, one pass works on a whole stack of upstream gradients.
-
-# %% tags=["engine"]
-with expect_error(NotImplementedError, "is_grads_batched"):
-    torch.autograd.grad(c * 2, c, torch.eye(2), is_grads_batched=True)
-
-# %% [markdown]
 # ## Build your own engine: upstream gradients, broadcasting, more rows
 #
 # Your engine knows numbers, and three operations. Now it gets tensors of every shape. In `my_engine.py`:
 #
 # 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element.
 # 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape. Call it in one place, in `Node.__call__`, for all operations.
-# 3. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. Formulas may also ask for the `shape` of the first operand. Arguments behind the operands, such as the shape in `x.reshape(4)` and in `x.expand((2, 3))` or the 2 in `x ** 2`, are no tensors: let `operation` hand them to `forward` as they are, and to a formula that names them. For `sum` and `mean`, over all elements will do. The checkpoint uses each row once.
+# 3. Formulas may also ask for the `shape` of the first operand. And arguments behind the operands, such as the 2 in `x ** 2` and the shape in `x.reshape(4)` or `x.expand((2, 3))`, are no tensors: `operation` hands them to `forward` as they are, and to a formula that names them. (If your file comes from `--catch-up 02`, it does so already.)
+# 4. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. For `sum` and `mean`, over all elements will do. The names are up to you. The checkpoint uses each row once.
 #
 # A slip that costs an hour: `sum` and `expand` need each other in their formulas. Write both rows before you test one.
 
@@ -437,9 +454,9 @@ with expect_error(NotImplementedError, "is_grads_batched"):
 L.build("03")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine differentiates a whole network.
+# When the checkpoint says *correct*, your engine differentiates a whole network, and draws what its nodes hold.
 #
-# ## Exercises
+# ## Exercises: judge and count
 #
 # **03.1 · Which happens?** (7 minutes). Each program starts with the leaves `x = [1., 2.]` and `z = [1., 1.]`. Answer `"raises now"` (an ordinary line), `"raises at backward"` (the call of `backward` or `autograd.grad`), `"silently wrong"` (`got` is not what the comment wants) or `"fine"`.
 #
@@ -468,45 +485,12 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("03.1", happens)
 
 # %% [markdown]
-# **03.2 · The rule of a linear layer** (5 minutes). `nn.Linear` keeps its weight one row an *output*, and computes `x @ W.T`. `grad` is the upstream gradient of that product. Return the gradients for `x` and for `W`.
-
-
-# %%
-def linear_vjp(torch, grad, x, W):
-    return None, None
-
-
-L.check("03.2", linear_vjp)
-
-# %% [markdown]
-# **03.3 · Undo the broadcast** (8 minutes). `grad` is the upstream gradient of `x * m`, and has the shape of that product. Return the gradient for `x`, in the shape of `x`. Either may have been broadcast, in any number of dimensions: for a product `(2, 3)`, `x` may be `(3,)`, `(1, 3)`, `(2, 1)`, `(1, 1)`, `(2, 3)`, `()`. (`t.sum(d)` adds along dimension d and removes it, `t.sum(d, keepdim=True)` leaves a 1 there.)
-
-
-# %%
-def mul_vjp(torch, grad, x, m):
-    return grad * m
-
-
-L.check("03.3", mul_vjp)
-
-# %% [markdown]
-# **03.4 · The rule of softmax** (8 minutes). Softmax makes shares `s` out of numbers `x`: `s = x.exp() / x.exp().sum()`. The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, and `-s[i] * s[j]` otherwise. Given `s` (one dimension) and weights `grad` for it, return the gradient for `x`. An n by n table will do (`torch.eye(n)` and `torch.outer(a, b)` help to make one); can you manage without?
-
-
-# %%
-def softmax_vjp(torch, grad, s):
-    return grad
-
-
-L.check("03.4", softmax_vjp)
-
-# %% [markdown]
 # **03.5 · Four bug reports** (6 minutes). Which change does what the report wants? One letter each.
 #
 # | nr | report | a | b | c |
 # | --- | --- | --- | --- | --- |
 # | 1 | `loss = (x * w - t) ** 2`, eight samples. `loss.backward()` says "only for scalar outputs". I want the gradient of the mean. | `loss.backward(torch.ones(8))` | `loss[0].backward()` | `loss.mean().backward()` |
-# | 2 | I write the gradient of a bias myself, for 8 samples; `g` has shape `(8, 3)`, the bias `(3,)`. `bias.grad = g` says "attempting to assign". | `bias.grad = g.sum(0)` | `bias.grad = g.mean(0)` | `bias.grad = g[0]` |
+# | 2 | I write the gradient of a bias myself, for 8 samples; `g`, the gradient of my loss for the layer's output, has shape `(8, 3)`, the bias `(3,)`. `bias.grad = g` says "attempting to assign". | `bias.grad = g.sum(0)` | `bias.grad = g.mean(0)` | `bias.grad = g[0]` |
 # | 3 | `autograd.grad(loss, [w, extra])` says "not have been used". I square and add all gradients, so I need zeros where there is none. | `retain_graph=True` | `materialize_grads=True` | `allow_unused=True` |
 # | 4 | To check a gradient of 3 for w³ at w = 1, in float32, I compute `(f(w + step) - f(w)) / step` with step 1e-8, and get 0. | float64, step 1e-5 | step 1e-12 | step 1 |
 
@@ -516,7 +500,7 @@ cures = {1: None, 2: None, 3: None, 4: None}
 L.check("03.5", cures)
 
 # %% [markdown]
-# **03.6 · What does it cost?** (5 minutes, optional). A chain of three matrix steps, 100 → 20 → 5 → 2 numbers, so the Jacobians are 20 by 100, 5 by 20 and 2 by 5. How many multiplications take: one backward pass with given weights; the whole Jacobian of the chain by backward passes; the whole Jacobian by forward passes?
+# **03.6 · What does it cost?** (5 minutes, optional). A chain of three matrix steps, 100 → 20 → 5 → 2 numbers, so the Jacobians are 20 by 100, 5 by 20 and 2 by 5. How many multiplications take: one backward pass with a given upstream gradient; the whole Jacobian of the chain by backward passes; the whole Jacobian by forward passes? (As `count` does it: every step of every pass counts, also the one that begins with a 1 and zeros.)
 
 # %%
 cost = {"one pass": None, "backwards": None, "forwards": None}
@@ -526,14 +510,14 @@ L.check("03.6", cost)
 # %% [markdown]
 # ## What you can now claim
 #
-# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_03.py`). Where a claim says "weights", it means the upstream gradient.
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_03.py`).
 #
 # *What backward needs, and computes*
 #
-# - **C03.1** backward() without weights starts only from a tensor with one element; from any other it raises.
-# - **C03.2** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k holds one weight for each output.
-# - **C03.3** Weight 1 for one output and 0 for the others gives that output's row of the Jacobian; other weights mix the rows linearly.
-# - **C03.11** Weights must have exactly the shape of the outputs: they are not broadcast.
+# - **C03.1** backward() without an upstream gradient starts only from a tensor with one element; from any other it raises.
+# - **C03.2** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k, the upstream gradient, holds one number for each output.
+# - **C03.3** An upstream gradient of 1 for one output and 0 for the others gives that output's row of the Jacobian; other numbers mix the rows linearly.
+# - **C03.11** An upstream gradient must have exactly the shape of the outputs: it is not broadcast.
 # - **C03.5** autograd.grad returns the gradients in the order of its inputs and leaves the `.grad` of every leaf as it was.
 # - **C03.10** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 #
@@ -545,11 +529,18 @@ L.check("03.6", cost)
 # *Rules*
 #
 # - **C03.6** An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added.
-# - **C03.7** For matrices A and B, and weights G for `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
+# - **C03.7** For matrices A and B, and G upstream of `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
 # - **C03.9** In float64, where a function is smooth, a central difference along any direction d agrees closely with the gradient times d.
 #
-# **Left out, compared with PyTorch.** `functional.jacobian(vectorize=True)` runs all passes as one, too. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards. PyTorch's table of rules is `derivatives.yaml`.
+# **Left out, compared with PyTorch.** With `is_grads_batched`, one pass of PyTorch works on a whole stack of upstream gradients, and `functional.jacobian(vectorize=True)` uses that. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards, one gradient a pass. PyTorch's table of rules is `derivatives.yaml`.
 #
-# **Read on in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand.
-#
+# **Read on in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand. Here are three of them (`mv` is matrix times vector), and the real `fit`. It finds all dimensions first (`summed_dims`), and adds along them in one go. (`sum_of_columns` does the same, faster, and `fit_tensor` is for lesson 13.)
+
+# %% tags=["engine"]
+for name in ("exp", "mul", "mv"):
+    print(name, ROWS[name].formulas)
+show("engine.fit.fit")
+show("engine.fit.summed_dims")
+
+# %% [markdown]
 # **Next:** every node has its rule. [Lesson 04](04_the_engine.ipynb) asks who decides which of them runs first.

@@ -135,7 +135,8 @@ found, waits = [z.grad_fn], Counter()
 for node in found:  # the list grows while we walk along it
     for to in [to for to, _ in node.next_functions if to is not None]:
         waits[type(to).__name__] += 1
-        found += [to] if to not in found else []
+        if to not in found:
+            found.append(to)
 print(dict(waits))
 z.backward()
 print(x.grad)
@@ -147,7 +148,7 @@ print(x.grad)
 #
 # ## What goes wrong if an engine does not wait?
 #
-# Now for the colleague's engine. It keeps a queue and always takes the node in front. That node sends along its arrows, arrow 0 first, whatever it has got by then. A node joins the end of the queue when its *first* gradient arrives, and it runs once. On a chain this engine is right, and on the diamond above it is right as well.
+# Now for the colleague's engine. It keeps a queue and always takes the node in front. That node sends along its arrows, arrow 0 first, whatever it has got by then. A node joins the end of the queue when its *first* gradient arrives, and it runs once. On a chain this engine is right. On the diamond above it is right as well, since both ways are equally long: when the turn of `h` comes, both gradients are there.
 #
 # Here are five lines that tell engines apart. The slope of `e` at 2 is 316.
 #
@@ -179,7 +180,8 @@ def backward(graph, root, patient=True):
             waits[to] -= 1
             first, last = to not in grads, waits[to] == 0
             grads[to] = grads.get(to, 0.0) + slope * grads[node]
-            if last if patient else first:
+            joins = last if patient else first
+            if joins:
                 queue.append(to)
     return grads
 
@@ -286,6 +288,29 @@ d.backward()
 #
 # > **The rule.** Of the nodes that are ready, the one made last runs first. An accumulator goes before all of them.
 #
+# ## Exercises: order a queue
+#
+# **04.1 · Order the queue** (7 minutes). A node is called by the letter of the tensor that it made, an accumulator by that of its leaf. `w`, `x` and `v` are leaves that require grad. For `g.backward()`: how many gradients does each node wait for, and in which order do the nodes run? (Where two accumulators are ready at once, either may go first.)
+#
+# ```python
+# a = w * x
+# b = a.exp()
+# c = a.sin()
+# d = c * x
+# e = -a        # printed, and not used again
+# f = d + b
+# g = f * v
+# ```
+
+# %%
+queue = {
+    "waits": {"a": None, "b": None, "c": None, "d": None, "f": None, "v": None, "w": None, "x": None},
+    "order": "g",
+}
+
+L.check("04.1", queue)
+
+# %% [markdown]
 # ## What is left of a gradient that has been sent on?
 #
 # When a node runs, its buffer is emptied, and what was in it is not kept. So a result has no `.grad`, unless you asked for it with `retain_grad()` (lesson 02). And the next pass begins with empty buffers. We run two passes over one graph (`retain_graph=True` makes that possible, as in lesson 03) and watch what comes by at `h`:
@@ -333,7 +358,8 @@ def small_backward(root):
         for to, _ in node.next_functions:
             if to is not None:
                 waits[to] += 1
-                found += [to] if to not in found else []
+                if to not in found:
+                    found.append(to)
     buffers, ready, order = {root: torch.tensor(1.0)}, [root], []
     while ready:
         ready.sort(key=lambda node: node._sequence_nr())
@@ -345,7 +371,8 @@ def small_backward(root):
             if to is not None:  # 4. deliver: add, count down, perhaps it is ready
                 buffers[to] = buffers[to] + grad if to in buffers else grad
                 waits[to] -= 1
-                ready += [to] if waits[to] == 0 else []
+                if waits[to] == 0:
+                    ready.append(to)
     return order
 
 
@@ -360,13 +387,7 @@ print(x.grad)
 # %% [markdown]
 # 316. The four numbered comments are the four things that an engine does.
 #
-# Now you can open ours. It does the same, and has to do more: it must let go of saved tensors, call hooks, and notice errors. Here is only its first part, the counting. An *edge* is an arrow. Read it beside part 1 of the function above.
-
-# %% tags=["engine"]
-show("engine.backward.GraphTask.count_dependencies")
-
-# %% [markdown]
-# Three things are different, all for speed. `visited` is a mark in the node, so that nothing has to be searched in a list. Most nodes wait for a single gradient, so only the larger counts are stored. And an edge may be a pair, for an operation with several results. The rest of the engine, `evaluate`, is one page with three numbered steps: *deliver*, *choose*, *run*. You find it in `course_lib/engine/backward.py`.
+# (Ours and PyTorch's have to do more: let go of saved tensors, call hooks, notice errors. A part of ours stands at the end of this lesson.)
 #
 # ## What remains when a pass fails?
 #
@@ -387,7 +408,7 @@ with expect_error(ZeroDivisionError, "division by zero"):
 print(early.grad, late.grad)
 
 # %% [markdown]
-# In the first program there is no error at all. The queue has run empty, and the loop ends as if everything were done. `x` has the 20 that came from `b`; the rest never left `a`. This is the reason why the real engine counts from the root.
+# In the first program there is no error at all. The queue has run empty, and the loop ends as if everything were done. `x` has the 20 that came from `b`; the 74 that arrived at `a` never left it. This is the reason why the real engine counts from the root.
 #
 # In the second program the error comes out of `backward()` as it is. What was done before it stays done: `early` has its gradient, and `late` has none. So if you catch such an error and go on, clear all gradients before you try again: another pass would add to `early` what is there already.
 #
@@ -406,31 +427,10 @@ print(early.grad, late.grad)
 L.build("04")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine needs n + 1 steps for 2ⁿ paths.
+# When the checkpoint says *correct*, your engine needs n + 1 steps for 2ⁿ paths. It draws the program of 316 and 140 after your own pass: look for the 316. (In your engine each use of a leaf still has an accumulator of its own; they are shared from lesson 05 on.)
 #
-# ## Exercises
+# ## Exercises: judge, repair, convict
 #
-# **04.1 · Order the queue** (7 minutes). A node is called by the letter of the tensor that it made, an accumulator by that of its leaf. `w`, `x` and `v` are leaves that require grad. For `g.backward()`: how many gradients does each node wait for, and in which order do the nodes run? (Where two accumulators are ready at once, either may go first.)
-#
-# ```python
-# a = w * x
-# b = a.exp()
-# c = a.sin()
-# d = c * x
-# e = -a        # printed, and not used again
-# f = d + b
-# g = f * v
-# ```
-
-# %%
-queue = {
-    "waits": {"a": None, "b": None, "c": None, "d": None, "f": None, "v": None, "w": None, "x": None},
-    "order": "g",
-}
-
-L.check("04.1", queue)
-
-# %% [markdown]
 # **04.2 · Which happens?** (6 minutes). Each program begins with `x = torch.tensor(2.0, requires_grad=True)`, and ends with `y.backward()`. Answer `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the slope of the function in the comment).
 #
 # ```python
@@ -454,7 +454,7 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("04.2", happens)
 
 # %% [markdown]
-# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at each node's arrows a few times at most, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way, but write your own: pasted, it does not count. Can you do without its counts?)
+# **04.3 · Repair the walker of paths** (10 minutes). This toy engine is right, and unusable: it walks every path, and it recurses. Make it look at a node's arrows no more than ten times on average, and do without recursion. It gets graphs like the one above, in which every node is behind the root, and returns the gradients of all nodes, as now; the nodes may be listed in any order. (The patient engine is one way, but write your own: pasted, it does not count. Can you do without its counts?)
 
 
 # %%
@@ -502,7 +502,7 @@ def count(graph, root):
 L.check("04.5", count)
 
 # %% [markdown]
-# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice. A wrong number for a result on the way convicts the first two as well as one for `x`. A gradient that is nearly zero convicts nobody.
+# **04.6 · Write the test they fail** (10 minutes, optional). A test with a chain, a diamond and one pass lets four of these five engines through. Write a better one: return a result of one element, computed from `x` (which is 0.9, or smaller where the gradient is nearly zero at 0.9) and leaving at most 40 nodes, that convicts them all. The check runs each of them over your graph, twice. A wrong number for a result on the way convicts the first two as well as one for `x`. A gradient that is nearly zero convicts nobody.
 #
 # 1. The hasty engine. It should report a wrong number.
 # 2. An engine that overwrites a node's buffer instead of adding to it. A wrong number.
@@ -546,6 +546,10 @@ L.check("04.6", probe)
 #
 # **Left out, compared with PyTorch.** Its engine is written in C++. On the CPU a pass runs in the thread that calls `backward()`, as ours does; for a GPU there is another queue, with a thread of its own. Each thread there numbers the nodes that it makes by itself, so "made last" means something within one thread only; ours counts through. The counting, the buffers and the waiting are the same.
 #
-# **Read on in our engine:** `evaluate` in `course_lib/engine/backward.py`, one page in three numbered steps.
-#
+# **Read on in our engine.** Here is its first part, the counting; read it beside part 1 of `small_backward`. An *edge* is an arrow. Three things are different, all for speed. `visited` is a mark in the node, so that nothing has to be searched in a list. Most nodes wait for a single gradient, so only the larger counts are stored. And an edge may be a pair, for an operation with several results. The rest, `evaluate` in `course_lib/engine/backward.py`, is one page with three numbered steps: *deliver*, *choose*, *run*.
+
+# %% tags=["engine"]
+show("engine.backward.GraphTask.count_dependencies")
+
+# %% [markdown]
 # **Next:** you have seen that gradients of results are sent on and forgotten. [Lesson 05](05_leaf_accumulation.ipynb) opens the one place where gradients stay.

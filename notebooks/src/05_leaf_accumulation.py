@@ -179,7 +179,8 @@ L.predict("05.p2", None)
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
 first, last = [(w * part).mean() / 2 for part in parts]
-picture = draw(first, last)  # drawn before the passes
+names = {"w": w, "first": first, "last": last, "three samples": parts[0], "the outlier": parts[1]}
+picture = draw(first, last, names=names, detail=0)  # drawn before the passes, without contents
 first.backward()
 print(w.grad)
 last.backward()
@@ -281,6 +282,50 @@ for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
 #
 # > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
 #
+# ## Exercises: what was added, and what was not
+#
+# **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
+#
+# ```python
+# p, q, r = (torch.ones(2, requires_grad=True) for _ in range(3))
+# (p * 2 * q).sum().backward()
+# early = p.grad
+# (p * 3).sum().backward()
+# q.grad = None
+# (q * 0).sum().backward()
+# ```
+
+# %%
+state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None}
+
+L.check("05.1", state)
+
+# %% [markdown]
+# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it.
+
+
+# %%
+def accumulate(torch, w, parts):
+    for x, y in parts:
+        loss = ((x * w - y) ** 2).mean()
+        (loss / len(parts)).backward()
+
+
+L.check("05.3", accumulate)
+
+# %% [markdown]
+# **05.5 · Momentum that respects None** (8 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
+
+
+# %%
+def momentum(torch, p, v, lr, mu):
+    v = mu * v + p.grad
+    p = p - lr * v
+
+
+L.check("05.5", momentum)
+
+# %% [markdown]
 # ## In whose memory does a gradient lie?
 #
 # At the beginning `g` changed although no line of the program wrote to it. Two names stood for one tensor, and you had made the second name yourself. So it is fair to ask: are there cases in which the *engine* lets two names share one memory?
@@ -369,29 +414,10 @@ with expect_error(RuntimeError, "attempting to assign a gradient of size '[3]'")
 L.build("05")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine can train with micro-batches.
+# When the checkpoint says *correct*, your engine can train with micro-batches. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
 #
-# ## Exercises
+# ## Exercises: in order, and harder
 #
-# They stand in the order in which they become harder, which is 05.1, 05.4, 05.2, 05.3, 05.5, 05.6.
-#
-# **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
-#
-# ```python
-# p, q, r = (torch.ones(2, requires_grad=True) for _ in range(3))
-# (p * 2 * q).sum().backward()
-# early = p.grad
-# (p * 3).sum().backward()
-# q.grad = None
-# (q * 0).sum().backward()
-# ```
-
-# %%
-state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None}
-
-L.check("05.1", state)
-
-# %% [markdown]
 # **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one honest step of gradient descent.
 #
 # ```python
@@ -428,31 +454,6 @@ L.check("05.4", order)
 verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 
 L.check("05.2", verdicts)
-
-# %% [markdown]
-# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it.
-
-
-# %%
-def accumulate(torch, w, parts):
-    for x, y in parts:
-        loss = ((x * w - y) ** 2).mean()
-        (loss / len(parts)).backward()
-
-
-L.check("05.3", accumulate)
-
-# %% [markdown]
-# **05.5 · Momentum that respects None** (8 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
-
-
-# %%
-def momentum(torch, p, v, lr, mu):
-    v = mu * v + p.grad
-    p = p - lr * v
-
-
-L.check("05.5", momentum)
 
 # %% [markdown]
 # **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may share memory with `g`, or with the gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)

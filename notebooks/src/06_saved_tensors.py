@@ -526,7 +526,7 @@ explain(once)
 L.build("06")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the error of the gate. The picture below it is of your own graph, and from now on it has white notes.
+# When the checkpoint says *correct*, your engine frees memory during backward, and it raises the error of the gate. The picture below it is of your own graph.
 #
 # ## Exercises
 #

@@ -32,13 +32,17 @@
 import course_lib as torch
 import warnings
 
-from course_lib.teach import draw, expect_error, explain, lesson, show, step
+from course_lib.teach import draw, expect_error, lesson, show, step
 
 L = lesson(12)
 
 
-def tell(name):
-    return lambda *given: print(f"{name}:", *given)  # a hook that prints its name and what it is given
+def tell(letter, what):
+    def hook(*given):  # a hook that prints its letter and what it is given
+        print(f"{letter}, {what}:", *given)
+
+    hook.__name__ = letter  # pictures call a hook by its name
+    return hook
 
 # %% [markdown]
 # ## What does a hook on one branch do to the others?
@@ -95,7 +99,7 @@ step(loss)
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The story must be about a different line, and the second sitting begins with it.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that is one character longer. With that line `x.grad` is `[0.04, 0.04]`: the connection is cut off as well. You may guess the character now. At the beginning of the second sitting you will see why it does that.
 #
 # > **The rule.** A hook on a result is called before the node of this result runs, and changes what goes on from there.
 #
@@ -183,19 +187,19 @@ print("retain_grad kept: ", h.grad)
 L.predict("12.p2", None)
 
 # %% [markdown]
-# `tell`, from the first cell, makes hooks that print their name and everything that they are given. The AccumulateGrad of `w`, the green box of the pictures, is a node too, and is called its *accumulator*. We give it the two hooks of a node as well.
+# `tell`, from the first cell, makes hooks that print their letter and everything that they are given. The AccumulateGrad of `w`, the green box of the pictures, is a node too, and is called its *accumulator*. We give it the two hooks of a node as well, F and G.
 
 # %% tags=["C12.4", "C12.6", "P20"]
 w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
 y = w * x
 accumulator = y.grad_fn.next_functions[0][0]
-accumulator.register_hook(tell("  hook of the accumulator"))
-accumulator.register_prehook(tell("  prehook of the accumulator"))
-w.register_post_accumulate_grad_hook(tell("A post-accumulate hook of w"))
-y.register_hook(tell("B hook of y"))
-y.grad_fn.register_hook(tell("C hook of the node"))
-w.register_hook(tell("D hook of w"))
-y.grad_fn.register_prehook(tell("E prehook of the node"))
+w.register_post_accumulate_grad_hook(tell("A", "post-accumulate hook of w"))
+y.register_hook(tell("B", "hook of y"))
+y.grad_fn.register_hook(tell("C", "hook of the node"))
+w.register_hook(tell("D", "hook of w"))
+y.grad_fn.register_prehook(tell("E", "prehook of the node"))
+accumulator.register_prehook(tell("F", "prehook of the accumulator"))
+accumulator.register_hook(tell("G", "hook of the accumulator"))
 picture = draw(y)
 y.backward()
 
@@ -204,13 +208,10 @@ y.backward()
 #
 # ```
 # at y and its node:          B  →  E  →  the node runs  →  C
-#   B: hook of y   E: prehook of the node   C: hook of the node
-#
-# at w and its accumulator:   D  →  prehook  →  .grad += …  →  A  →  hook
-#   D: hook of w   A: post-accumulate hook of w   prehook, hook: of the accumulator
+# at w and its accumulator:   D  →  F  →  .grad += …  →  A  →  G
 # ```
 #
-# The picture was drawn before the pass:
+# The picture was drawn before the pass. The letters say where each hook hangs:
 
 # %%
 picture
@@ -218,8 +219,8 @@ picture
 # %% [markdown]
 # **Notice:**
 #
-# - Hooks of tensors stand on values: B in the box of `y`, D and A in that of `w`. Hooks of nodes stand on nodes: E and C on node 1, and the two without a letter on the green box. B and D were given one gradient, C and E were given tuples.
-# - At each of the two places the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before and a hook behind.
+# - Hooks of tensors stand on values: B below `y`, D and A below `w`. Hooks of nodes stand on nodes: E and C on node 1, F and G on the green box. B and D were given one gradient, C and E were given tuples.
+# - At each of the two places the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before (E, F) and a hook behind (C, G).
 # - A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient. The gradient was in `w.grad` by then.
 #
 # ## What is a node's hook given, and what may it return?
@@ -232,7 +233,12 @@ picture
 # 1  →  · 2 (hook)  →  kept by retain_grad()  →  · 10 (prehook)  →  · 2 (the node)  →  + 0.5 (hook of the node)
 # ```
 #
-# We ask for it with `autograd.grad`. Does `autograd.grad` call the hooks A and D of the parameter?
+# We ask for it with `torch.autograd.grad(y, w)`. The parameter still has its hooks D and A, and its accumulator F and G.
+#
+# **Predict.** Which of these four does `autograd.grad` call? Answer with a list of letters, such as `["D", "F"]`.
+
+# %%
+L.predict("12.p5", None)
 
 # %% tags=["C12.4", "C12.5", "C12.8", "P20"]
 w.grad, y = None, w * x  # w still has its hooks, and the new y has none
@@ -244,7 +250,7 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, because it adds nothing to the `.grad` of a leaf. `backward(inputs=[w])` calls D and A.
+# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called. (F and G would be gone if the name `accumulator` did not keep the old accumulator alive.)
 #
 # ## May a weight be stepped while the pass is still running?
 #
@@ -330,7 +336,7 @@ step(loss).part(3, 5)
 # **Notice:**
 #
 # - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
-# - In step 4 `clamp_` writes into the gradient that it is given. That is this very tensor, and the box of `x` holds it still. So 0.01 stands there too by now, and the node adds its 0.03 to that.
+# - In step 4 look at the orange line. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
 # - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
 #
 # You know this rule from lesson 11, where it was about backward. It is the same here:
@@ -339,27 +345,35 @@ step(loss).part(3, 5)
 #
 # ## When does a wrong hook raise?
 #
-# Late, usually. A lambda returns its last value, so a one-line logger may hand back a number without meaning to, or a tensor of another shape. That is found when the pass calls the hook, and not when you register it. Before that little is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it, and a post-accumulate hook is for leaves only.
-#
-# Registering any hook gives you a *handle*, whose `remove()` takes the hook away. In a `with` statement that happens at the end.
+# A lambda returns its last value. So a one-line logger may hand back something without meaning to: here a tensor of another shape, and a number.
 
 # %% tags=["C12.12"]
-with x.register_hook(lambda grad: grad.mul_(2)):
-    with expect_error(RuntimeError, "more than one element of the written-to"):
-        x.sum().backward()
-with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
-    f.detach().register_hook(print)
+norms = {}
 x, f, loss = block(lambda grad: grad.norm())
 with expect_error(RuntimeError, "has changed the size of value"):
     loss.backward()
-norms = {}
 x, f, loss = block(lambda grad: norms.setdefault("f", grad.norm().item()))
 with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
     loss.backward()
-explain(loss)
 
 # %% [markdown]
-# **Notice:** the picture marks `f`, the tensor with the hook. The first error was a lucky one. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused. Behind the `block` above the same kind of write went through in silence.
+# Both hooks were registered without a word. The error came late, when the pass called them. At registration only this is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it, and a post-accumulate hook is for leaves only.
+
+# %%
+with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
+    f.detach().register_hook(print)
+with expect_error(RuntimeError, "cannot be registered on non-leaf tensors"):
+    f.register_post_accumulate_grad_hook(print)
+
+# %% [markdown]
+# And does a hook raise that writes into its gradient, as in the story? Only with luck. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused. (Registering any hook gives you a *handle*, whose `remove()` takes the hook away. In a `with` statement that happens at the end.)
+
+# %%
+with x.register_hook(lambda grad: grad.mul_(2)):
+    with expect_error(RuntimeError, "more than one element of the written-to"):
+        x.sum().backward()
+
+# %% [markdown]
 #
 # ## Where is a NaN born?
 #
@@ -383,7 +397,7 @@ L.predict("12.p4", None)
 # %% tags=["C12.13"]
 def guard(name, tensor):
     def hook(grad):
-        if grad is not None and not grad.isfinite().all():
+        if not grad.isfinite().all():
             raise FloatingPointError(f"the gradient of {name} is {grad.tolist()}")
     return tensor.register_hook(hook)
 
@@ -406,7 +420,7 @@ safe = torch.where(x > 0, x, 1.0)
 print("the 0 kept away:    ", torch.autograd.grad(torch.where(x > 0, safe.sqrt(), 0.0).sum(), x)[0])
 
 # %% [markdown]
-# Why does the guard look whether `grad` is None? `unbind` makes several results in one node. If this node runs, the hooks of all its results are called, also of one that was never used:
+# One thing is missing before you take this guard home. `unbind` makes several results in one node. If this node runs, the hooks of all its results are called, also of one that was never used:
 
 # %%
 used, unused = x.unbind()
@@ -414,7 +428,9 @@ unused.register_hook(lambda grad: print("the hook of what nothing used gets", gr
 used.backward()
 
 # %% [markdown]
-# A post-accumulate hook may not return anything. It is given the parameter, the gradient has been added, and there is nothing left to replace:
+# It is given None. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
+#
+# The last mistake of this kind: a post-accumulate hook may not return anything. It is given the parameter, the gradient has been added, and there is nothing left to replace:
 
 # %% tags=["C12.6", "P20"]
 x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
@@ -437,7 +453,7 @@ with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_for
     print("both replaced:  ", relu(x))
 
 # %% [markdown]
-# **Full backward hooks** are given the gradients of a module's inputs and of its outputs. To get at them, the module is put between two *identities*, custom Functions that return what they are given (nodes 1 and 4 in the picture below). If no input requires a gradient, the hook is given None for them, and you are warned.
+# **Full backward hooks** are given the gradients of a module's inputs and of its outputs. If no input requires a gradient, the hook is given None for them, and you are warned:
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
@@ -447,15 +463,23 @@ layer(x).sum().backward()
 with warnings.catch_warnings(record=True, action="always") as said:
     layer(x.detach()).sum().backward()
 print("Warning:", str(said[0].message).split(". ")[0])
-with expect_error(RuntimeError, "is a view and is being modified inplace"):
-    layer(x).mul_(2)
+
+# %% [markdown]
+# How does the hook get at these gradients? The call puts the module between two *identities*, custom Functions that return what they are given. Look for them in the picture, by their hooks:
+
+# %% tags=["C12.10"]
 draw(layer(x), names=layer, detail=0)
 
 # %% [markdown]
-# **Notice:** the gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the two identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
+# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
 #
-# The identities have a price. What comes out of the second one is a view that a custom Function made, and may not be edited in place (lesson 08): that is the error above.
-#
+# The identities have a price. What comes out of the second one is a view that a custom Function made, and may not be edited in place (lesson 08):
+
+# %%
+with expect_error(RuntimeError, "is a view and is being modified inplace"):
+    layer(x).mul_(2)
+
+# %% [markdown]
 # ## An old script hooks a module: whose gradient does it see?
 #
 # Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, and it takes the same hook with the same three arguments. PyTorch asks you not to use it, and a good way to understand why is to guess what it sees.

@@ -24,7 +24,7 @@
 # - multiply with a Hessian that is too large to write down;
 # - say what the second derivative costs in memory, and which way of asking for it leaks.
 #
-# **Minutes** 90, with a rest in the middle; exercise 13.6 is an optional 8 more · **Needs** lessons 00, 03 to 07, 09 and 11 · **Out of scope** forward-mode derivatives, `torch.func`
+# **Minutes** 90, with a rest in the middle; exercise 13.6 is an optional 8 more, and the tests at the end take as long as you like · **Needs** lessons 00, 03 to 07, 09 and 11 · **Out of scope** forward-mode derivatives, `torch.func`
 #
 # [← 12 Hooks](12_hooks.ipynb) · [all lessons](home.ipynb) · [14 Packing and checkpointing →](14_packing_and_checkpointing.ipynb)
 
@@ -78,13 +78,13 @@ for derivative in (plain, first, second, third):
 # The first two lines printed show the same value, 12. But only the second 12 has a `grad_fn`, and so it can be differentiated again. The last derivative needs no history, because nobody differentiates it further. Here is the graph behind `y`, and behind its first derivative:
 
 # %%
-draw(y, first)
+draw(y, first, parts={"forward": (1, 1), "the backward pass, recorded": (2, 4)})
 
 # %% [markdown]
 # **Notice:**
 #
 # - Node 1 belongs to `y`. It has run, and it still has what it saved.
-# - Nodes 2 to 4 are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4). (A product with a plain number is `MulBackward1`, one of two tensors `MulBackward0`: two forms of one operation.)
+# - Nodes 2 to 4, in the lower band, are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4). (A product with a plain number is `MulBackward1`, one of two tensors `MulBackward0`: two forms of one operation.)
 # - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with a slot of its own. The 1 has no history: arrow 0 of node 4 leads to nothing.
 #
 # > **The rule.** With `create_graph=True` the formulas of a backward pass are recorded like any other arithmetic. A gradient is then a result with a history.
@@ -117,7 +117,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
         print(g, "->", str(error).split(". ")[0])
 
 # %% [markdown]
-# You get one of three answers, depending on what the graph knows. The backward of `relu` reads its own result, and that leads to `x`: there is a path, and zeros come along it. (The node of that backward, when it is recorded, has the name `ThresholdBackwardBackward0`: the backward of the backward of a threshold.) The gradient of `w * x` is 1 · `w`: a product with a history, but the history leads to `w` and not to `x`. The gradient of `3 * x` is 3, which has no history at all.
+# You get one of three answers, depending on what the graph knows. The node of `relu` has saved the result of `relu`, and this result has a history that leads to `x`. So there is a path, and zeros come along it. (The node of that backward, when it is recorded, has the name `ThresholdBackwardBackward0`: the backward of the backward of a threshold.) The gradient of `w * x` is 1 · `w`: a product with a history, but the history leads to `w` and not to `x`. The gradient of `3 * x` is 3, which has no history at all.
 #
 # `materialize_grads=True` (lesson 03) makes zeros in the second case. For the third, ask `g.requires_grad` before you go on.
 #
@@ -148,6 +148,17 @@ print(ahead - behind)
 # %% tags=["engine"]
 show(type(x.sin().grad_fn))
 show("engine.backward.GraphTask.apply", max_lines=3)
+
+# %% [markdown]
+# **13.3 · A Hessian times a vector** (6 minutes). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching any `.grad`. If all second derivatives are zero, because `f` is linear or constant, return zeros. An error in `f`, or in a pass, must come out.
+
+
+# %%
+def hessian_times(torch, f, x, v):
+    return v
+
+
+L.check("13.3", hessian_times)
 
 # %% [markdown]
 # ## A rest
@@ -206,25 +217,25 @@ print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 # Backward, beginning with a 1 for each score, the two products become products with the transposed weight (lesson 03), and the relu a factor of 0 or 1:
 #
 # ```
-# for r:   1 @ W2.T                         each row is W2
-# for z:   … · (z > 0)                      what relu lets pass
-# for x:   … @ W1.T                         that is g
+# for r:   gr = 1 @ W2.T                    each row is W2
+# for z:   gz = gr * (z > 0)                what relu lets pass
+# for x:   g  = gz @ W1.T
 # ```
 #
 # So g = (W2 where relu lets it pass) @ W1.T, with `W2` as a row. `W1` and `W2` stand in this formula, and `b2` does not: adding a constant to all scores changes no slope. `b1` stands in it only through `z > 0`, which is a step and has the slope zero. The picture says the same:
 
 # %%
-draw(g, detail=0)
+draw(g, detail=0, parts={"the critic, as far as relu": (1, 3), "its backward pass, recorded": (4, 8)})
 
 # %% [markdown]
 # **Notice:**
 #
 # - `penalty.backward()` has run: hence the sentence on top, and the numbers in the green boxes.
-# - Nodes 1 to 3 are the critic as far as `relu`. Nodes 4 to 8 are its backward pass, recorded. Read it upwards from `g`: a product (node 8) of `W1` (transposed, node 7) and of what passed through the backward of `relu` (node 6), which is `W2` (nodes 5 and 4).
-# - Arrow 1 of node 6 leads to `relu` itself, in the first graph, and on to `b1`. Only zeros travel there.
+# - The upper band is the forward pass, the lower one its backward pass. Read the lower one upwards from `g`: a product (node 8) of `W1` (transposed, node 7) and of what passed through the backward of `relu` (node 6), which is `W2` (nodes 5 and 4).
+# - Only one arrow leads from the lower band into the upper one: arrow 1 of node 6, to `relu` itself, and on to `b1`. Only zeros travel there.
 # - `b2` has no box.
 #
-# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g each of these two was made with both entries of `W2`, 2 and 1: the entry i, j of `W1.grad` is (2.4, 3.2)[i] · (2, 1)[j]. That gives the rows (4.8, 2.4) and (6.4, 3.2).
+# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g each of these two was made with both entries of `W2`, 2 and 1: the entry i, j of `W1.grad` is (2.4, 3.2)[i] · (2, 1)[j]. That gives the rows (4.8, 2.4) and (6.4, 3.2). And `W2` gets 2.4 · 1 + 3.2 · 2 = 8.8 and 2.4 · 1 + 3.2 · 0 = 2.4, by the columns of `W1`.
 #
 # ## What does it cost?
 #
@@ -233,51 +244,78 @@ draw(g, detail=0)
 # %% tags=["C13.6"]
 X, A, B = (torch.ones(shape, requires_grad=True) for shape in ((100, 20), (20, 30), (30, 1)))
 with ledger() as held:
+    held.mark("forward")
     scores = torch.tanh(X @ A) @ B
     print("after forward:       ", held.now, "bytes")
+    held.mark("first pass, recorded")
     (g,) = torch.autograd.grad(scores.sum(), X, create_graph=True)
     print("after the first pass:", held.now, "bytes")
+    del scores
+    held.mark("second pass")
     (g * g).sum().backward()
 held.plot()
 
 # %% [markdown]
-# **Notice:** there are three parts. The curve climbs in the forward pass, to 22,520 bytes; it climbs again while the first pass is recorded; and it falls in the second pass. Only the second pass lets go, and only of nodes that it runs. The last product of `scores` is not among them: to the slopes `g` its *result* does not matter, so nothing leads back to it. What it saved waits until `scores` is gone.
+# **Notice:** the curve climbs in the forward pass, to 22,520 bytes. While the first pass is recorded it climbs on, to 46,524: the recorded backward of `tanh` and the recorded product with `A` save a table of 100 × 30 numbers each, which is 12,000 bytes. Only the second pass lets go.
+#
+# (Why `del scores`? To the slopes `g` the scores themselves do not matter. So the second pass does not come by the last product of the scores, and what that one has saved would wait until `scores` is gone.)
 #
 # ## So why did the penalty of the story teach nothing?
 #
-# Because it was a constant. It is enough to leave out `create_graph`, or to put a `detach()`, a `.data` or an `.item()` between `g` and the loss. The loss still requires a gradient, because the scores in it do. So nothing raises, and the printed penalty is right.
+# Now the critic is trained for four steps, with 10 times the penalty in its loss. `x` is between real and fake, as above. There are three ways to get the slopes:
 #
-# Below, the critic is trained for four steps in three ways, and its slopes are printed as they were before the last step. Watch the lengths of its slopes. They should be pulled towards 1. Without the pull they grow, for a steeper critic tells real from fake with a lower loss.
+# ```python
+# (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)     # A
+# (g,) = torch.autograd.grad(critic(x).sum(), x)                        # B
+# g = torch.autograd.grad(critic(x).sum(), x, create_graph=True)[0].detach()      # C
+# loss = critic(fake).mean() - critic(real).mean() + 10 * ((g.norm(dim=1) - 1) ** 2).mean()
+# loss.backward()
+# ```
+#
+# **Predict.** What does the penalty do in each? Answer with a list of three words: `"teaches"` (it pulls the slopes towards the length 1), `"ignored"` (no error, and the critic trains as if there were no penalty), or `"raises"`.
+
+# %%
+L.predict("13.p3", None)
+
+# %% [markdown]
+# `train` prints the lengths of the slopes before the last step, and the penalty before each of the four:
 
 # %% tags=["C13.7"]
-def lengths_after_training(slopes):
-    parameters = [W1, b1, W2, b2]
-    start = [p.detach().clone() for p in parameters]
-    printed = []
+def train(way, slopes):
+    start = [p.detach().clone() for p in (W1, b1, W2, b2)]
+    optimizer = torch.optim.SGD([W1, b1, W2, b2], lr=0.01)
+    penalties = []
     for _ in range(4):
         g = slopes(critic(x).sum())
-        printed.append(round(penalty_of(g).item(), 1))
-        loss = critic(fake).mean() - critic(real).mean() + 10 * penalty_of(g)
-        for p, step in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
-            p.detach().sub_(0.01 * step)
-    for p, value in zip(parameters, start, strict=True):
-        p.detach().copy_(value)  # as before, for the next try
-    return [round(length, 2) for length in g.norm(dim=1).tolist()], "penalties:", printed
+        penalty = penalty_of(g)
+        penalties.append(round(penalty.item(), 1))
+        loss = critic(fake).mean() - critic(real).mean() + 10 * penalty
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    print(f"{way}: lengths", [round(length, 2) for length in g.norm(dim=1).tolist()], "penalties", penalties)
+    with torch.no_grad():
+        for p, value in zip((W1, b1, W2, b2), start, strict=True):
+            p.copy_(value)  # as before, for the next way
 
+
+train("A", lambda s: torch.autograd.grad(s, x, create_graph=True)[0])
+train("B", lambda s: torch.autograd.grad(s, x)[0])
+train("C", lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach())
+
+# %% [markdown]
+# In A the lengths go down, and so does the penalty. The other two lines are equal to each other, and their penalties are those of the story: 8.0, 8.8, 9.7. There the penalty was a *constant*. It has the right value and no history, so it has no gradient, with the weight 10 or with 1000. Nothing raises, because the loss still requires a gradient: the scores in it do. Without any pull the slopes grow, for a steeper critic tells real from fake with a lower loss.
+#
+# It is enough to leave out `create_graph`, or to put a `detach()`, a `.data` or an `.item()` between `g` and the loss. This test would have told you at once:
 
 # %% tags=["C13.7"]
-print("create_graph:", *lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0]))
-print("without:     ", *lengths_after_training(lambda s: torch.autograd.grad(s, x)[0]))
-print("detached:    ", *lengths_after_training(lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach()))
 penalty = penalty_of(torch.autograd.grad(critic(x).sum(), x)[0])
 with expect_error(RuntimeError, "does not require grad"):
     penalty.backward()
 explain(penalty)
 
 # %% [markdown]
-# With `create_graph` the lengths go down, and so does the penalty. The other two lines are equal to each other: detaching is the same as not recording. Their penalties are those of the story, 8.0, 8.8, 9.7, and they would be the same with any weight in place of 10, since a constant has no gradient.
-#
-# The last part of the cell is the test that would have told you at once. A penalty *alone* raises if it is a constant. So before you add a penalty to a loss, call `backward()` on the penalty by itself, once.
+# A penalty *alone* raises if it is a constant. So before you add a penalty to a loss, call `backward()` on the penalty by itself, once.
 #
 # > **The rule.** A term that does not require a gradient is silent in a sum. Test each term of your loss alone.
 #
@@ -288,7 +326,7 @@ explain(penalty)
 # First, `backward` fills *every* leaf. The gradients of the scores are now in `W1.grad`, `b1.grad` and the rest, and the second pass adds to them (lesson 05). Above, `W1.grad` was [[4.8, 2.4], [6.4, 3.2]]. Look at it now:
 
 # %% tags=["C13.8", "P18"]
-for p in (W1, b1, W2, b2):
+for p in (W1, b1, W2, b2, x):
     p.grad = None
 torch.set_warn_always(True)  # some warnings come once in a session
 with warnings.catch_warnings(record=True, action="always") as said:
@@ -302,7 +340,7 @@ warnings.filterwarnings("ignore", "Using backward")  # it has been said
 
 
 # %% [markdown]
-# It is larger by [[2, 2], [2, 0]], which is the gradient of the scores.
+# It is larger by [[2, 2], [2, 0]], which is the gradient of the scores. (`CopyBackwards` is new: while a pass is recorded, what goes into `.grad` is a recorded copy.)
 #
 # Second, PyTorch has printed a warning, once a session, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`. (Python's garbage collector looks for rings from time to time. It finds this one on our engine, so we switch it off for a moment to look at the ring. In PyTorch the ring passes through C++, where the collector cannot follow it.)
 
@@ -323,24 +361,67 @@ gc.enable()
 draw(found.grad, names={"w": found, "w.grad": found.grad})
 
 # %% [markdown]
-# **Notice:** in the picture, begin at `w.grad`, follow its nodes to the green box of `w`, and read what the box holds: `w.grad` again. The picture has no arrow for this last step, because a `.grad` is no part of a graph. It is what closes the ring.
+# **Notice:** begin at `w` and follow the arrows. The green one, `.grad`, leads to `w.grad`, this to node 4, the nodes lead to the green box, and the green box to `w`. That is the ring.
 #
 # > **The rule.** For derivatives of derivatives use `autograd.grad`. It fills no leaf, and closes no ring.
-#
+
+# %% [markdown]
+# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
+
+
+# %%
+def critic_loss(torch, critic, real, fake, weight):
+    x = real.clone().requires_grad_()
+    scores = critic(x)
+    scores.sum().backward(retain_graph=True)
+    penalty = (x.grad**2).sum(dim=1).mean()
+    return critic(fake).mean() - scores.mean() + weight * penalty
+
+
+L.check("13.2", critic_loss)
+
+# %% [markdown]
 # ## Can a step of training be learned?
 #
 # In meta-learning (MAML is the best known method), the loss is taken *after* a step, and its gradient goes *through* the step: to the weights before it, and if you like to the learning rate.
 #
-# Let w = 2, the inner loss (w − 5)², and lr = 0.125. Then g = −6, the new w is 2.75, and the outer loss is its square. The slope of the outer loss for the old w is 2 · 2.75 · (1 − 2 · 0.125) = 4.125. The bracket says how g depends on w. If you take g for a constant, the bracket is 1 and you get 5.5. That is cheaper, and some do it on purpose, under the name **first-order MAML**. An update in place under `no_grad` misses the bracket too, and `lr` learns nothing at all.
+# Let w = 2, the inner loss (w − 5)², and lr = 0.125. Then g = −6, and the new w is 2.75. The outer loss is the square of the new w.
+#
+# ```python
+# (g,) = torch.autograd.grad((w - 5) ** 2, w, create_graph=True)
+# outer = (w - lr * g) ** 2               # A
+# outer = (w - lr * g.detach()) ** 2      # B
+# ```
+#
+# **Predict.** What is the slope of the outer loss for the old `w`, in A and in B? Answer with a list of two numbers.
 
-# %% tags=["C13.10", "C13.11"]
+# %%
+L.predict("13.p4", None)
+
+# %% tags=["C13.10"]
 w, lr = torch.tensor(2.0, requires_grad=True), torch.tensor(0.125, requires_grad=True)
 (g,) = torch.autograd.grad((w - 5) ** 2, w, create_graph=True)
 print("through the step:", torch.autograd.grad((w - lr * g) ** 2, [w, lr]))
 print("g is a constant: ", torch.autograd.grad((w - lr * g.detach()) ** 2, [w, lr]))
+
+# %% [markdown]
+# By the chain rule the slope is 2 · 2.75, times the slope of the new w for the old one. That is 1 − 0.125 · 2, because g = 2w − 10 has the slope 2. It makes 5.5 · 0.75 = 4.125. If g is a constant, the new w just follows the old one, and 5.5 is left. That is cheaper, and some do it on purpose, under the name **first-order MAML**.
+#
+# The second number of each line is the slope for `lr`: 5.5 · (−g) = 33. It needs the value of g only, so it is the same in both.
+#
+# Most training code writes the step in place, under `no_grad`. What is left of the two slopes then?
+
+# %% tags=["C13.10"]
 with torch.no_grad():
     w -= lr * g
-print("under no_grad:   ", torch.autograd.grad(w**2, [w, lr], allow_unused=True))
+print("under no_grad:", torch.autograd.grad(w**2, [w, lr], allow_unused=True))
+
+# %% [markdown]
+# The step was not recorded. So 5.5 is now the slope for the *new* `w`, and `lr` learns nothing at all.
+#
+# May you then write in place with recording on? That is lesson 07 again. The graph of `g` may have saved the old value: here the inner loss is `fast`³, whose slope needs `fast`.
+
+# %% tags=["C13.11"]
 fast = torch.tensor(2.0, requires_grad=True) * 1
 (g,) = torch.autograd.grad(fast**3, fast, create_graph=True)
 fast -= 0.125 * g
@@ -348,13 +429,29 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     (fast**2).backward()
 
 # %% [markdown]
-# The last part of the cell is lesson 07 again. With recording on, `fast -= …` is recorded. But it writes into `fast`. If the inner loss needs the old `fast` (as fast³ does), then the graph of `g` has saved it, and the second pass finds it changed. The cure is the same in both cases: make a new tensor, `fast = fast - 0.125 * g`.
-#
+# > **The rule.** To learn through a step, record `g` and make a new tensor: `fast = fast - lr * g`.
+
+# %% [markdown]
+# **13.5 · Learn the learning rate** (8 minutes). The function takes some steps on `inner` and returns the loss `outer` of what they lead to; both map a tensor to one number. Posted with "`lr.grad` is None". Repair it so that the result has the right gradients for the caller's `w` (a leaf) and `lr` (a tensor, one number), and the caller's `w` keeps its values.
+
+
+# %%
+def after_training(torch, w, lr, inner, outer, steps):
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(inner(w), w)
+        with torch.no_grad():
+            w -= lr * g
+    return outer(w)
+
+
+L.check("13.5", after_training)
+
+# %% [markdown]
 # ## Can your own Function be differentiated twice?
 #
 # With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, then yes. If it asks a library that knows only arrays, the history of its result is cut there. What remains is the history of the upstream gradient, by which the array was multiplied.
 #
-# Lesson 11 could only refuse (`@once_differentiable`). Now there is a cure: let `backward` apply a Function, too. Here it is the Function itself, because cos(x) = sin(x + π/2). In general it is a second one, with a backward of its own.
+# Lesson 11 could only refuse (`@once_differentiable`). Now there is a cure: let `backward` apply a Function, too. Here it is the Function itself, because cos(x) = sin(x + π/2). In general it is a second one, with a backward of its own. (`ctx.saved_tensors[0]` comes out with the history of `x`, so what is computed from it is recorded.)
 
 # %% tags=["C13.12"]
 class Sine(torch.autograd.Function):  # as if from a library that knows only arrays
@@ -384,6 +481,24 @@ print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach
 # %% [markdown]
 # **Notice:** `Sine` gives no error, but 1.54 in place of 1.08. The gradient of sin² is 2 · sin · cos. Of the two factors only the sine has a history, so only one half of the product rule is computed: 2 cos² = 1.54. The half that is missing, −2 sin², would have come through the cosine, which was an array.
 #
+# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. Writing into the input must not give a wrong gradient without an error, either.
+
+
+# %%
+class Reciprocal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.r = 1 / x.detach().numpy()
+        return torch.from_numpy(ctx.r)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.from_numpy(-grad.detach().numpy() * ctx.r * ctx.r)
+
+
+L.check("13.6", Reciprocal)
+
+# %% [markdown]
 # ## Build your own engine: gradients of gradients
 #
 # Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`, and let `create_graph` retain the graph as well, as PyTorch does. Three things follow from it, of some lines each:
@@ -400,17 +515,9 @@ L.build("13")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine gives derivatives of every order. It began as a box around an array.
 #
-# How would you notice if somebody broke it? Write tests. Make a file `my_tests.py` beside this notebook; each test in it is a function that is given an engine, uses it, and ends with an `assert`. The next cell puts fourteen defects into a finished engine, one after another, and says which of them your tests find. A test has to pass on an engine without a defect.
-
-# %%
-L.defects()
-
-# %% [markdown]
 # ## Exercises
 #
-# They stand in the order in which they become harder; the numbers are only their names. The checks use random functions and samples, and compare with finite differences or with the formula.
-#
-# **13.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, first line `y = (x**3).sum()`, last line `p.backward()`. `g` is to be the gradient of `y`, and `x.grad` at the end the gradient of `p`, with all that `g` has to do with `x`. Answer with `"fine"`, `"raises now"` (an ordinary line), `"raises at backward"` (`p.backward()`, or another call of `backward` or `grad`) or `"silently wrong"` (no error, another number in `x.grad`).
+# **13.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)`, first line `y = (x**3).sum()` (G and H bring a line of their own), last line `p.backward()`. Wanted is the whole derivative of `p` in `x.grad`, with the gradient `g` of `y` as something that depends on `x`. Answer with `"fine"`, `"raises now"` (an ordinary line), `"raises at backward"` (`p.backward()`, or another call of `backward` or `grad`) or `"silently wrong"` (no error, another number in `x.grad`).
 #
 # | | between the two lines |
 # | --- | --- |
@@ -429,33 +536,6 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("13.1", happens)
 
 # %% [markdown]
-# **13.3 · A Hessian times a vector** (6 minutes). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching any `.grad`. If all second derivatives are zero, because `f` is straight, return zeros. An error in `f`, or in a pass, must come out.
-
-
-# %%
-def hessian_times(torch, f, x, v):
-    return v
-
-
-L.check("13.3", hessian_times)
-
-# %% [markdown]
-# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
-
-
-# %%
-def critic_loss(torch, critic, real, fake, weight):
-    x = real.clone().requires_grad_()
-    scores = critic(x)
-    scores.sum().backward(retain_graph=True)
-    penalty = (x.grad**2).sum(dim=1).mean()
-    return critic(fake).mean() - scores.mean() + weight * penalty
-
-
-L.check("13.2", critic_loss)
-
-
-# %% [markdown]
 # **13.4 · Diagnose** (5 minutes). Six reports. Which change cures each? Choose from `"create_graph=True"`, `"retain_graph=True"`, `"autograd.grad"` (instead of `backward`), `"materialize_grads=True"`, `"a new tensor"` (instead of a write in place) and `"a Function"` (applied in `backward`).
 #
 # - A "I call `loss.backward(create_graph=True)` and make a regulariser of the `.grad`s. Every step takes some more memory, and it never comes back."
@@ -472,38 +552,21 @@ L.check("13.4", cures)
 
 
 # %% [markdown]
-# **13.5 · Learn the learning rate** (8 minutes). The function takes some steps on `inner` and returns the loss `outer` of what they lead to; both map a tensor to one number. Posted with "`lr.grad` is None". Repair it so that the result has the right gradients for the caller's `w` (a leaf) and `lr` (a tensor, one number), and the caller's `w` keeps its values.
-
-
-# %%
-def after_training(torch, w, lr, inner, outer, steps):
-    for _ in range(steps):
-        (g,) = torch.autograd.grad(inner(w), w)
-        with torch.no_grad():
-            w -= lr * g
-    return outer(w)
-
-
-L.check("13.5", after_training)
-
-
-# %% [markdown]
-# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. Writing into the input must not give a wrong gradient without an error, either.
-
+# ## Would you notice if somebody broke your engine?
+#
+# With tests, yes. This last exercise has no end: write as many as you like. Make a file `my_tests.py` beside this notebook. A test is a function whose name begins with `test_`. It is given an engine, uses it, and ends with an `assert`:
+#
+# ```python
+# def test_a_product(torch):
+#     x = torch.tensor(3.0, requires_grad=True)
+#     (x * x).backward()
+#     assert x.grad.item() == 6
+# ```
+#
+# The next cell puts fourteen defects into a finished engine, one after another, and says which of them your tests find. A test has to pass on an engine without a defect.
 
 # %%
-class Reciprocal(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.r = 1 / x.detach().numpy()
-        return torch.from_numpy(ctx.r)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return torch.from_numpy(-grad.detach().numpy() * ctx.r * ctx.r)
-
-
-L.check("13.6", Reciprocal)
+L.defects()
 
 # %% [markdown]
 # ## What you can now claim

@@ -47,7 +47,7 @@ nn, F = torch.nn, torch.nn.functional
 # %% [markdown]
 # Here is the model. It is a **transformer**, the kind of network behind the large language models, only very small. It reads a text of numbers, and at each place it guesses the next number. You do not have to know transformers. These are the three parts:
 #
-# - **Attention** lets each place look at the places before it. It computes a table `weights` with a row for each place. The row says how much this place takes from each other place. (`masked_fill` forbids to look ahead, and `softmax` makes the numbers of a row add up to 1.) The line with `torch.rand` drops every tenth number of the table, so that the model does not rely on single places.
+# - **Attention** lets each place look at the places before it. It computes a table `weights` with a row for each place. The row says how much this place takes from each other place. (`masked_fill` forbids to look ahead, and `softmax` makes the numbers of a row add up to 1.) The line with `torch.rand` drops about every tenth number of the table, at random, so that the model does not rely on single places.
 # - **A block** is attention, and after it two ordinary layers, `mlp`. Both *add* their result to `x`, which goes through the whole model.
 # - **The transformer** looks up a row of numbers for each letter and for each place, sends them through some blocks, and ends in a layer with a score for each letter.
 
@@ -126,8 +126,8 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 # The model has nine `nn.Linear` layers in it. Here is one alone, on an input like that of the model, with three dimensions: 8 texts, 6 places and 8 numbers for each place.
 #
 # ```python
-# layer = nn.Linear(8, 4)
-# y = layer(torch.ones(8, 6, 8, requires_grad=True))
+# layer, x = nn.Linear(8, 4), torch.ones(8, 6, 8, requires_grad=True)
+# y = layer(x)
 # ```
 #
 # **Predict.** Which names have the nodes behind `y`? Choose from `"LinearBackward0"`, `"MmBackward0"`, `"AddBackward0"`, `"AddmmBackward0"`, `"TBackward0"` and `"ViewBackward0"`, and answer with a list of names. Name each only once, and leave out the nodes of the leaves. (A layer computes `input @ weight.T + bias`. The product of two matrices is called `mm` in PyTorch, and a product with an addition, in a single step, is called `addmm`.)
@@ -136,14 +136,14 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 L.predict("15.p1", None)
 
 # %% tags=["C15.1"]
-layer = nn.Linear(8, 4)
-y = layer(torch.ones(8, 6, 8, requires_grad=True))
+layer, x = nn.Linear(8, 4), torch.ones(8, 6, 8, requires_grad=True)
+y = layer(x)
 draw(layer, y, detail=0)
 
 # %% [markdown]
 # **Notice:** begin at the top, with the leaves.
 #
-# - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula.
+# - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula. (Its memory is at version 1, because the starting values were written into it.)
 # - `addmm` works on matrices only. So the input is first made a matrix of 48 rows, by a `view`. After the product, another `view` gives the result its three dimensions back.
 # - No node is called *Linear*. A layer is a Python object which calls some operations, and only operations make nodes.
 #
@@ -163,6 +163,7 @@ lines = {
     "rows @ rows": lambda: rows @ rows,
     "rows @ w[:2]": lambda: rows @ w[:2],
     "rows.reshape(4)": lambda: rows.reshape(4),
+    "rows.t().reshape(2, 2)": lambda: rows.t().reshape(2, 2),
     "rows.t().reshape(4)": lambda: rows.t().reshape(4),
     "F.dropout(w)": lambda: F.dropout(w),
     "F.layer_norm(w, (4,))": lambda: F.layer_norm(w, (4,)),
@@ -175,7 +176,7 @@ for line, run in lines.items():
 # Three things in this list help you in any graph.
 #
 # - **The digit at the end counts forms of one operation.** A sum over everything is another form than a sum over one dimension, because their gradients are computed in another way: `SumBackward0` and `SumBackward1`.
-# - **One line may take different ways.** `reshape` gives a view where that is possible. Where it is not, it copies, and the name says so: it copies first, and then views the copy (`UnsafeViewBackward0`).
+# - **One line may take different ways.** `reshape` gives a view where that is possible. (If the numbers do not lie in order, this view is called `ReshapeAlias`.) Where it is not possible, it makes a copy (`Clone`) and views that (`UnsafeView`).
 # - **A line of Python may be several operations.** `cross_entropy` is a logarithm of a softmax, and after it `nll_loss`. `dropout` is a product.
 #
 # > **The rule.** A node is named after the operation that ran in C++, not after the layer or function that you called; the digit tells forms of one operation apart.
@@ -247,7 +248,7 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 explain(None, loss, names=model)
 
 # %% [markdown]
-# **Notice:** two things count in this picture: the column of boxes on the left, and the one slip on the right that says `HERE`. Read over the rest. The graph is so large that it is folded, into boxes named after the layers; but the node that is broken is never folded away. `HERE` marks a tensor that a `NativeLayerNormBackward0` has saved. It is our `x`; names are known for parameters only, so it has a number here. (The block whose node is shown stands there twice, with what came before this node and with what came after it.) The boxes below had run already, and what they had saved is *FREED*. So the answer to the prediction is D:
+# **Notice:** the column on the left is the graph, with the loss at the bottom. It is so large that it is folded, into boxes named after the layers. But the node that is broken is never folded away: it is node 95, in the middle of `blocks.1`. Its orange slip says `HERE`. A `NativeLayerNormBackward0` has saved a tensor at version 3, and that tensor is at version 4 now. It is our `x`; names are known for parameters only, so it has a number here. The boxes below had run already, and what they had saved is *FREED*. So the answer to the prediction is D:
 #
 # - A layer norm saves its *input*. `norm2` of the second block saved `x` when `x` was at version 3.
 # - Line D of the second block computed `self.mlp(self.norm2(x))`, and then added the result into the same `x`. That was write number 4.
@@ -258,7 +259,8 @@ explain(None, loss, names=model)
 # **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, in the place of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
 
 # %%
-x = torch.ones(3, 8, requires_grad=True).clone()
+start = torch.ones(3, 8, requires_grad=True)
+x = start.clone()
 x += F.gelu(x)
 draw(x)
 
@@ -369,7 +371,7 @@ chart({"saved by one block": held_by}, across="places in the text", up="bytes", 
 # > **The rule.** What a model keeps follows from the formulas of its operations; a slot is named after the argument that the formula needs.
 
 # %% [markdown]
-# ## Exercises: three for the first half
+# ## Exercises: four for the first half
 #
 # `L.hint("15.1")` helps, `L.solution("15.1")` explains, and `L.progress()` lists what you have solved.
 #
@@ -408,7 +410,36 @@ def block(torch, h, w, gate):
 L.check("15.4", block)
 
 # %% [markdown]
-# **15.5 · Who is not reached?** (10 minutes). Return the names of the parameters of `model` to which `loss.backward()` would give no gradient. Look at the graph; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and there may be very many ways through it.
+# **15.6 · Another model** (8 minutes). Forward runs, and backward raises. When that fault is cured, it raises once more. Find both with the four tools. Which of the writes A to D is the first error about (`"first"`), which the second (`"second"`), and which of them `"may stay"`?
+
+
+# %%
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter, self.gate, self.leave = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = self.enter(x)
+        h *= 0.5  # A
+        g = torch.sigmoid(self.gate(h))
+        h -= h.mean(1, keepdim=True)  # B
+        g += 0.1  # C
+        out = self.leave(torch.tanh(h * g))
+        out *= 10  # D
+        return out
+
+
+gated = Gated()
+result = gated(torch.randn(3, 4)).sum()  # and now? result.backward() raises
+
+# %%
+writes = {"A": None, "B": None, "C": None, "D": None}
+
+L.check("15.6", writes)
+
+# %% [markdown]
+# **15.5 · Who is not reached?** (10 minutes). Return the names of the parameters of `model` to which `loss.backward()` would give no gradient. Look at the graph as it is now; do not run the pass. (A node of a leaf has an attribute `variable`.) The graph may be deep, and there may be very many ways through it.
 
 
 # %%
@@ -485,6 +516,8 @@ recorded("who raised it", program=False)
 # | B | `y = h.sin().sum()`, then `h.mul_(2)`, then `h.detach_()`, then `y.backward()` |
 # | C | `with hooks(lambda t: t.clone(), lambda p: p): y = h.sin().sum()`, then `h.mul_(2)`, then `y.backward()` |
 # | D | `e = h.exp()` and `y = e.sum()`, then `e.mul_(2)`, then `e.detach_()`, then `y.backward()` |
+#
+# Two facts help. The message about a version names the node that made the saved tensor, as in *output 0 of Add*. And a node that has saved its own result knows who made it.
 #
 # **Predict.** What does the last `backward` of each program say? Answer with a list of four words: `"freed"` (it complains of a second backward), `"detached"` (of the `detach_()`), `"version"` (of the write), or `"fine"`.
 
@@ -776,7 +809,7 @@ def would_fail(loss):
 L.check("15.7", would_fail)
 
 # %% [markdown]
-# ## How many copies does autocast make of a weight?
+# ## What does autocast put into a graph?
 #
 # The main line of this lesson ends here. Seven short records follow, about what can change your graph although your model stays as it is. Read them now, or when you meet these things. This course's engine has none of them.
 #
@@ -790,18 +823,7 @@ recorded("autocast")
 #
 # **Notice:** begin at `2.weight`, and read the listing upwards: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
 #
-# Now take *one* layer and call it twice in a row, with plain data:
-#
-# ```python
-# layer = nn.Linear(4, 4)
-# with torch.autocast("cpu", dtype=torch.bfloat16):
-#     y = layer(layer(torch.randn(3, 4)))
-# ```
-#
-# **Predict.** How many nodes with the name `ToCopyBackward0` stand behind `y`?
-
-# %%
-L.predict("15.p6", None)
+# Now *one* layer is called twice in a row, with plain data. Count its copies:
 
 # %% tags=["C15.13"]
 recorded("autocast, one layer twice")
@@ -809,13 +831,27 @@ recorded("autocast, one layer twice")
 # %% [markdown]
 # There are two: one for the weight, one for the bias. Autocast remembers the copy of a parameter until the block ends, and both calls use it. (The data is copied, too. But it requires no gradient, so its copy leaves no node.)
 #
-# This memory is a trap. What happens if a weight is changed in the middle of the block, by an optimizer, say?
+# What happens if a weight is changed in the middle of the block, by an optimizer, say?
+#
+# ```python
+# layer, x = nn.Linear(2, 2, bias=False), torch.ones(1, 2)
+# with torch.autocast("cpu", dtype=torch.bfloat16):
+#     before = layer(x)
+#     with torch.no_grad():
+#         layer.weight.mul_(10)
+#     after = layer(x)
+# ```
+#
+# **Predict.** How many times as large as `before` is `after`? Answer with a number, or with `"raises"`.
+
+# %%
+L.predict("15.p6", None)
 
 # %% tags=["C15.13"]
 recorded("autocast, and a write")
 
 # %% [markdown]
-# The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. So put only forward and the loss into the block, and the optimizer's step behind it.
+# The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. That memory is a trap. So put only forward and the loss into the block, and the optimizer's step behind it.
 #
 # > **The rule.** Autocast adds a `ToCopyBackward0` for each parameter that it computes with in 16 bits, once in a block, and wherever else a tensor with history has to change its type; gradients arrive in the type of the parameter.
 #
@@ -899,28 +935,6 @@ with expect_error(AttributeError, "torch.compile"):
 
 # %% [markdown]
 # One difference cannot be listed. NumPy and PyTorch add up long sums in different orders, so the last digit of a number may differ. (It may also differ between two machines with PyTorch.)
-#
-# ## Exercises: a repetition
-#
-# This one repeats lessons 06 and 10, and warms you up for lesson 16.
-#
-# **15.6 · A text in chunks** (6 minutes). A long text is cut into chunks, and an LSTM reads them one after the other. The state at the end of a chunk is where the next chunk begins. Now backward raises in the second chunk. Repair it: the state goes on, each chunk makes one step, and the losses come back as plain numbers.
-
-
-# %%
-def train(torch, lstm, head, optimizer, chunks):
-    state, losses = None, []
-    for inputs, targets in chunks:
-        output, state = lstm(inputs, state)
-        loss = ((head(output) - targets) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
-    return losses
-
-
-L.check("15.6", train)
 
 # %% [markdown]
 # ## What you can now claim

@@ -403,6 +403,17 @@ loss = model(torch.ones(3, 2)).sum()
 draw(model, loss, open="4")
 
 # %% [markdown]
+# ### parts: names for some nodes
+#
+# Notice: `parts` puts a band with a name behind some nodes, given by their numbers: here what forward has recorded, and what a backward pass with create_graph=True has added.
+
+# %%
+x = torch.tensor(2.0, requires_grad=True)
+y = x**3
+(slope,) = torch.autograd.grad(y, x, create_graph=True)
+draw(y, slope, parts={"forward": (1, 1), "backward, recorded": (2, 4)})
+
+# %% [markdown]
 # ### A long loop
 #
 # Notice: A loop of 60 rounds is folded as well; the first and the last round stand in full.
@@ -510,14 +521,16 @@ log.only("saved", "version")
 #
 # ### Who holds how many bytes
 #
-# Notice: Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once.
+# Notice: Forward saves, backward lets go, the last node first. What does not rise: x and w2, leaves that the program holds anyway (left out here), and the result of the sigmoid, which two nodes saved and which counts once. `held.mark` gives the parts their names.
 
 # %%
 x = torch.ones(64, 100)
 w1 = torch.zeros(100, 50, requires_grad=True)
 w2 = torch.zeros(50, 30, requires_grad=True)
 with ledger(leaves=False) as held:
+    held.mark("forward")
     loss = ((x @ w1).sigmoid() @ w2).tanh().exp().mean()
+    held.mark("backward")
     loss.backward()
 held.plot()
 

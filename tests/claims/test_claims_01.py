@@ -64,12 +64,12 @@ def test_c01_3_digits_tell_forms_apart(torch):
 
 
 def test_c01_4_as_many_nodes_as_operations(torch):
-    """One call leaves a node for each recorded operation that runs in it: `x.float()` of a float32 tensor none,
+    """One call leaves a node for each recorded operation that runs in it: `x.cpu()` of a tensor on the CPU none,
     `x.std()` one, `cross_entropy` two."""
     x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
     loss = torch.nn.functional.cross_entropy(x, torch.tensor([0, 1]))
 
-    assert x.float() is x
+    assert x.cpu() is x and x.float() is x
     assert [type(node).__name__ for node in nodes_behind(x.std())] == ["StdBackward0", "AccumulateGrad"]
     assert [type(node).__name__ for node in nodes_behind(loss)] == [
         "NllLossBackward0",
@@ -129,8 +129,8 @@ def test_c01_8_no_cycles(torch):
 
 
 def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
-    """A result keeps the nodes behind it and their leaves alive, but not a tensor in between, unless a node kept it or
-    the result is a view of it."""
+    """A result that is no view keeps the nodes behind it and their leaves alive, but a tensor in between only if a node
+    has saved it."""
 
     def run():
         w = leaf(torch)

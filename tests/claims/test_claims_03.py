@@ -19,7 +19,7 @@ def layer(torch):
 
 
 def test_c03_1_one_element_or_weights(torch):
-    """backward() without weights starts only from a tensor with one element; from any other it raises."""
+    """backward() without an upstream gradient starts only from a tensor with one element; from any other it raises."""
     for shape in ((), (1,), (1, 1)):
         x = torch.ones(shape, requires_grad=True)
         (x * 3).backward()
@@ -34,7 +34,9 @@ def test_c03_1_one_element_or_weights(torch):
 
 
 def test_c03_2_weights_of_the_outputs(torch):
-    """`y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k holds one weight for each output."""
+    """`y.backward(gradient=k)` computes the gradients of `(k * y).sum()`: k, the upstream gradient, holds one number
+    for each output.
+    """
     u, v, y = two_outputs(torch)
     k = torch.tensor([10.0, 1.0])
     y.backward(gradient=k)
@@ -46,8 +48,8 @@ def test_c03_2_weights_of_the_outputs(torch):
 
 
 def test_c03_3_rows_and_mixtures(torch):
-    """Weight 1 for one output and 0 for the others gives that output's row of the Jacobian; other weights mix
-    the rows linearly.
+    """An upstream gradient of 1 for one output and 0 for the others gives that output's row of the Jacobian; other
+    numbers mix the rows linearly.
     """
     u, v, y = two_outputs(torch)
 
@@ -109,7 +111,7 @@ def test_c03_6_copies_are_added(torch):
 
 
 def test_c03_7_the_matrix_product(torch):
-    """For matrices A and B, and weights G for `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`."""
+    """For matrices A and B, and G upstream of `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`."""
     A, B, _, G, _ = layer(torch)
     for_A, for_B = torch.autograd.grad(A @ B, [A, B], G)
     assert torch.equal(for_A, G @ B.T)
@@ -171,7 +173,7 @@ def test_c03_10_unused_inputs(torch):
 
 
 def test_c03_11_weights_are_not_broadcast(torch):
-    """Weights must have exactly the shape of the outputs: they are not broadcast."""
+    """An upstream gradient must have exactly the shape of the outputs: it is not broadcast."""
     for shape in ((), (1,), (2,), (1, 2), (2, 1), (4,)):
         _, _, _, _, y = layer(torch)
         raises("Mismatch in shape: grad_output", lambda: y.backward(torch.ones(shape)))

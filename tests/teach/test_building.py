@@ -89,6 +89,15 @@ def test_the_picture_shows_the_learners_own_slots():
     assert "h.mul_(2)" in words
 
 
+@pytest.mark.parametrize("number, saved", [(0, "saved b = w"), (3, "saved result = h"), (5, "saved a = x")])
+def test_before_lesson_06_the_picture_shows_what_nodes_hold(tmp_path, number, saved):
+    """In a dict of the node's, or in what its rule closes over; accumulators that are drawn as one are spoken of."""
+    result, picture = judged(tmp_path, number, stages.stage(number))
+
+    assert saved in str(picture)
+    assert ("drawn as one" in result.render()) == (number == 0)
+
+
 # --- mistakes --------------------------------------------------------------------------------------------
 
 

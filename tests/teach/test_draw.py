@@ -5,6 +5,7 @@ import gc
 import html
 import re
 import time
+import warnings
 import weakref
 
 import pytest
@@ -246,6 +247,39 @@ def test_a_detached_tensor_is_not_taken_for_the_operand(torch):
     assert re.search(r"y +\[\[1.\]\]; v0; from x, weight;", text)
 
 
+def test_a_ring_is_closed(torch):
+    """A .grad whose history leads back to its leaf has an arrow from the leaf and a sentence; others have not."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with warnings.catch_warnings(action="ignore"):
+        (w**3).sum().backward(create_graph=True)
+    picture = draw(w.grad)
+
+    assert "A ring: w holds its .grad, and the history of this .grad leads back to w." in picture.text
+    if picture.svg is not None:
+        assert ">.grad</text>" in picture.svg
+    v = torch.tensor([1.0, 2.0], requires_grad=True)
+    v.grad = (w.detach().requires_grad_() * 2).detach()
+    assert "A ring" not in draw(v.grad).text
+    v.grad = (w * 2).sum() * torch.ones(2)
+    assert "A ring" not in draw(v.grad, v * 1).text
+    w.grad = None
+
+
+def test_parts_have_names(torch):
+    """`parts` puts a name to nodes, in the listing and in the picture; what is no part of the picture is refused."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp().sin().sum()
+    picture = draw(y, parts={"the waves": (1, 2)})
+
+    assert "\n  (the waves: 1 to 2)\n  1 ExpBackward0" in picture.text
+    if picture.svg is not None:
+        assert ">the waves</text>" in picture.svg and ">the waves" not in draw(y).svg
+    with pytest.raises(TypeError, match=r"parts pairs a name with the numbers of two nodes, as in .* not with 7"):
+        draw(y, parts={"what": 7})
+    with pytest.raises(ValueError, match="none of the nodes 8 to 9 stands in this picture"):
+        draw(y, parts={"what": (8, 9)})
+
+
 def test_not_a_tensor(torch):
     """Each wrong thing gets the advice that fits it."""
     x = torch.tensor([1.0], requires_grad=True)
@@ -289,6 +323,25 @@ def test_stale_slots_are_counted_when_folded(torch):
     assert "57 more saved tensors are STALE." in text
 
 
+def test_a_folded_picture_of_a_fault_shows_the_fault(torch):
+    """In a folded graph with a stale tensor the others are counted, and the module around the fault has two parts."""
+    net = transformer(torch, 3)
+
+    def write(module, args, out):
+        args[0].detach().mul_(2)
+
+    with net.blocks[1].mlp.register_forward_hook(write):
+        loss = net(torch.ones(1, 1, dtype=torch.int64)).sum()
+    picture = draw(net, loss)
+
+    assert picture.text.count("      saved ") == 1 and "STALE" in picture.text
+    assert re.search(r"\n      \d+ more saved tensors?, not stale\n", picture.text)
+    assert "(first part)" in picture.text and "(last part)" in picture.text
+    assert "more leaves" not in picture.text
+    if picture.svg is not None:
+        assert heights(picture) < 800
+
+
 def test_ten_thousand_nodes_in_two_seconds(torch):
     """No recursion and no pile of work: 10,000 nodes take less than 2 s of computing."""
     x = torch.tensor([1.0], requires_grad=True)
@@ -320,6 +373,26 @@ def test_a_module_names_its_parameters(torch):
         assert text.startswith("The graph of loss:")
         assert "AccumulateGrad of 0.weight, 0.weight.grad: None" in text
         assert "AccumulateGrad of 2.bias, 2.bias.grad: None" in text
+
+
+def test_a_hook_with_a_name_is_called_by_it(torch):
+    """The name of a hook's function stands in the picture; a lambda has none."""
+
+    def log(*grads):
+        pass
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    x.register_post_accumulate_grad_hook(log)
+    y.register_hook(log)
+    y.register_hook(lambda grad: None)
+    y.grad_fn.register_prehook(log)
+    y.grad_fn.register_hook(lambda grads_in, grads_out: None)
+    text = draw(y).text
+
+    assert "grad_fn 1 MulBackward0; 2 hooks: log, …" in text
+    assert "; 1 post-accumulate hook: log" in text
+    assert "      1 node prehook: log\n      1 node hook\n" in text
 
 
 def test_asking_for_hooks_leaves_none(torch):

@@ -365,6 +365,21 @@ def test_the_plot_in_words_and_as_a_picture(torch):
     assert "<metadata" not in plot.svg and "DejaVu" not in plot.svg
 
 
+def test_parts_of_a_pass_have_names(torch):
+    """mark() names what comes after it: a line and a name in the plot, the first event of each part in words."""
+    x = torch.ones(3, requires_grad=True)
+    with ledger() as held:
+        held.mark("forward")
+        y = x.exp().sum()
+        held.mark("backward")
+        y.backward()
+    plot = held.plot()
+
+    assert "from event 1 on: forward\nfrom event 2 on: backward\n" in plot.text
+    if plot.svg is not None:
+        assert ">forward</text>" in plot.svg and ">backward</text>" in plot.svg
+
+
 def test_many_operations_are_gathered(torch):
     x = torch.full((10, 10), 0.5, requires_grad=True)
     names = ("exp", "tanh", "sigmoid", "sqrt", "reciprocal", "rsqrt", "relu", "sin", "log", "cos")

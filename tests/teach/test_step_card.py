@@ -97,6 +97,19 @@ def test_without_a_layout_engine_the_tables_are_shown(torch, monkeypatch):
     assert card.count("<table") == 6
 
 
+def test_a_write_into_a_waiting_gradient_stands_in_its_box(torch):
+    """The box whose gradient was written into says so, in one step; what goes along an arrow is written out."""
+    needs_pictures()
+    x = leaf(torch, [1.0, 2.0])
+    f = x * 3
+    loss = ((x + f) * torch.tensor([1.0, 2.0])).sum()
+    f.register_hook(lambda grad: grad.clamp_(-0.25, 0.25))
+    drawn = pictures(step(loss).html)
+
+    assert [">written into: [1., 2.] → [0.25, 0.25]</text>" in svg for svg in drawn] == [False] * 4 + [True, False]
+    assert ">0: [0.75, 0.75]</text>" in drawn[4]
+
+
 def test_words_are_escaped(torch):
     """What comes from outside cannot add elements to the page."""
     x = leaf(torch, 2.0)

@@ -489,18 +489,26 @@ def picture(torch, lesson):
         return 3 * w * c + 1, {"w": w}, "y = 3 * w * c + 1, where c is frozen and holds 5"
     if lesson < 2:
         h = x * x
-        y = h * w + h
-        words = "h = x * x;  y = h * w + h"
-        return (y, {"x": x, "w": w}, words) if lesson == 0 else (y.exp(), {"x": x, "w": w}, words + ";  y = y.exp()")
+        y, names, words = h * w + h, {"x": x, "w": w, "h": h}, "h = x * x;  y = h * w + h"
+        return (y, names, words) if lesson == 0 else (y.exp(), names, words + ";  y = y.exp()")
+    if lesson == 4:  # the program of the lesson, in other letters: formulas call their operands a and b
+        p = x * x
+        q = p + x
+        r = q * p
+        s = r + q
+        t = s * p
+        t.backward()  # p waited for three gradients, and 316 is right
+        words = "p = x * x;  q = p + x;  r = q * p;  s = r + q;  t = s * p, after t.backward()"
+        return t, {"x": x, "p": p, "q": q, "r": r, "s": s, "t": t}, words
     if lesson == 13:
         (slope,) = torch.autograd.grad(x * x.exp(), x, create_graph=True)
         return slope, {"x": x, "slope": slope}, "(slope,) = grad(x * x.exp(), x, create_graph=True)"
     if lesson == 5:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
-        words = "y = (x + x).sum(), behind (x * 3).sum().backward() and (x * 5).sum().backward()"
+        words = "y = (x * x).sum(), behind (x * 3).sum().backward() and (x * 5).sum().backward()"
         (x * 3.0).sum().backward()
         (x * 5.0).sum().backward()
-        return (x + x).sum(), {"x": x}, words
+        return (x * x).sum(), {"x": x}, words
     if lesson == 10:  # the step has written to what the product saved: the picture says STALE
         y = (x * w - 3.0) ** 2
         y.backward(retain_graph=True)
@@ -522,10 +530,7 @@ def picture(torch, lesson):
     if lesson == 7:
         h.mul_(2.0)  # relu saved its result: the picture says STALE
         words += "h.mul_(2);  "
-    names = {"x": x}
-    if lesson >= 6:  # before, no node need show what it saves
-        names |= {"mask": mask, "h": h, **views}
-    return (h * h).mean(), names, words + "y = (h * h).mean()"
+    return (h * h).mean(), {"x": x, "mask": mask, "h": h, **views}, words + "y = (h * h).mean()"
 
 
 def straight_through(torch):

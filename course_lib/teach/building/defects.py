@@ -77,22 +77,30 @@ def defects(path=None):
     if loaded.error is not None:
         place = judging.place_of(loaded.error, FILE)
         return ex.Result(IDENT, ex.ERROR, ex.error_text(loaded.error), place, printed=loaded.printed)
-    if not loaded.value:
+    tests, others = loaded.value
+    if not tests:
         text = f"{NAME} has no function whose name begins with test_. A test looks like this:"
         return ex.Result(IDENT, ex.NOT_YET, text, list(EXAMPLE))
-    return result_of(loaded.value)
+    return result_of(tests, others)
 
 
 def load(source):
-    """The test functions of the file, in the order in which they stand."""
+    """(test functions of the file in order, names of its other functions that could be meant as tests)."""
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     module = types.ModuleType("my_tests")
     exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
-    return [each for name, each in vars(module).items() if name.startswith("test") and inspect.isfunction(each)]
+    functions = {name: each for name, each in vars(module).items() if inspect.isfunction(each)}
+    tests = [each for name, each in functions.items() if name.startswith("test")]
+    return tests, [name for name, each in functions.items() if each not in tests and takes_an_engine(each)]
 
 
-def result_of(tests):
-    """Try the tests on the right engine, then on each with a defect."""
+def takes_an_engine(function):
+    """True for a function of this file whose only argument may be the engine."""
+    return function.__module__ == "my_tests" and list(inspect.signature(function).parameters) == ["torch"]
+
+
+def result_of(tests, others=()):
+    """Try the tests on the right engine, then on each with a defect. `others` are named: their names say no test."""
     end = time.monotonic() + SECONDS
     unfit = {}
     for test in tests:
@@ -105,6 +113,8 @@ def result_of(tests):
         by = found_by(fit, edited(right_engine(), edits), end)
         found += by is not None
         rows.append(f"  {'found' if by else 'NOT FOUND':10} {words}" + (f": {by}" if by else ""))
+    if others:
+        rows.append(f"  (Not called, since their names do not begin with test_: {', '.join(others)}.)")
     if time.monotonic() > end:
         rows.append(f"  (Time was up after {SECONDS:g} seconds: what was not tried by then counts as not found.)")
     if unfit:

@@ -4,7 +4,9 @@ It belongs to the course, not to the learner: the instruments ask tensors and no
 that the engine itself has no use for.
 """
 
+import contextlib
 import functools
+import inspect
 import itertools
 import math
 
@@ -38,6 +40,31 @@ def slots_of(node):
     """What a node has saved; a learner may keep it elsewhere, and then no slots are drawn."""
     saved = getattr(node, "saved", None)
     return saved if isinstance(saved, dict) else {}
+
+
+def held(node, tensor_class):
+    """{name: tensor} for all that a node holds: in fields, in dicts and lists there, in what its rule closes over."""
+    found = {}
+
+    def look(name, value):
+        if isinstance(value, tensor_class):
+            found[name] = value
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                look(str(key), each)
+        elif isinstance(value, (list, tuple)):
+            for place, each in enumerate(value):
+                look(f"{name}[{place}]", each)
+        elif inspect.isfunction(value) and value.__closure__:
+            for key, cell in zip(value.__code__.co_freevars, value.__closure__, strict=True):
+                with contextlib.suppress(ValueError):  # an empty cell
+                    if isinstance(cell.cell_contents, tensor_class):
+                        found[key] = cell.cell_contents
+
+    for name, value in vars(node).items():
+        if name not in ("variable", "next_functions"):
+            look(name, value)
+    return found
 
 
 def slot_names(node):
@@ -86,19 +113,27 @@ def count_nodes(node):
 
 
 def show_slots(engine, root):
-    """Name the slots of the nodes behind a tensor, where it keeps tensors, or wraps them (from lesson 06 on).
+    """Name the slots of the nodes behind a tensor. Before lesson 06 wraps what is saved: whatever a node holds.
 
     A picture has one box for a leaf. Before lesson 05 a leaf gets an accumulator for each use; they are drawn as one.
+    Returns whether there were such.
     """
-    nodes, names, ends = [root.grad_fn], set(), {}
-    kinds = engine.Tensor, getattr(engine, "SavedVariable", engine.Tensor)
+    nodes, names, ends, several = [root.grad_fn], set(), {}, False
+    wraps = getattr(engine, "SavedVariable", None)
     for node in nodes:  # the list grows while we walk along it
-        if all(isinstance(saved, kinds) for saved in slots_of(node).values()):
+        if wraps and all(isinstance(saved, (engine.Tensor, wraps)) for saved in slots_of(node).values()):
             names.update(slot_names(node))
         one = [(ends.setdefault(id(getattr(to, "variable", to)), to), place) for to, place in node.next_functions]
         if [to for to, _ in one] != [to for to, _ in node.next_functions]:
-            node.next_functions = tuple(one)
+            node.next_functions, several = tuple(one), True
         nodes += [to for to, _ in node.next_functions if to is not None and to not in nodes]
-    for name in names:
-        setattr(engine.Node, "_raw_saved_" + name, property(lambda self, name=name: slot_of(self, name)))
-        setattr(engine.Node, "_saved_" + name, property(lambda self, name=name: slot_of(self, name).unpack()))
+    plain = {} if wraps else {id(node): held(node, engine.Tensor) for node in nodes}
+
+    def slot(node, name):
+        tensor = plain.get(id(node), {}).get(name)
+        return slot_of(node, name) if wraps else None if tensor is None else Slot(tensor, node)
+
+    for name in names.union(*plain.values()):
+        setattr(engine.Node, "_raw_saved_" + name, property(lambda self, name=name: slot(self, name)))
+        setattr(engine.Node, "_saved_" + name, property(lambda self, name=name: slot(self, name).unpack()))
+    return several

@@ -332,10 +332,12 @@ def picture_of(lesson, source, result):
     def drawn():
         engine = drawable(load(source))
         y, names, words = checkpoints.picture(engine, lesson)
-        show_slots(engine, y)
+        several = show_slots(engine, y)
         picture = draw(y, names=names)
         str(picture), picture.svg  # noqa: B018  both are made here, within bounds
         result.details.append(f"Below is your own graph of  {words}")
+        if several:
+            result.details.append("(Your engine has an accumulator for each use of a leaf. They are drawn as one.)")
         return picture
 
     with as_it_was():

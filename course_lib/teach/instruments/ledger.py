@@ -38,6 +38,7 @@ def ledger(*nothing, leaves=True, names=None):
         held.plot()                      # bytes over time, one colour for each operation
         held.table()                     # who held how much, and when
         held.peak, held.now              # bytes
+        held.mark("backward")            # inside the block: what comes now has this name in the plot
 
     Parameters
         leaves      False leaves out memory without history, which the program mostly holds anyway: parameters, data,
@@ -64,6 +65,7 @@ class Ledger:
     def __init__(self, leaves, names):
         self._leaves, self._names = leaves, names
         self._recording = None
+        self._marks = []  # (number of events before it, name) of each part
 
     def __enter__(self):
         if self._recording is not None:
@@ -96,9 +98,13 @@ class Ledger:
             raise ValueError(f"held.table(rows=…) is a number from 2 up, or None for all rows, not {rows!r}.")
         return Table(self._account(), rows)
 
+    def mark(self, name):
+        """Say inside the block that a part of the program begins; the plot draws a line there, with its name."""
+        self._marks.append((len(self._account().steps), str(name)))
+
     def plot(self):
-        """Bytes over events, by operation, with the peak marked."""
-        return Plot(self._account())
+        """Bytes over events, by operation, with the peak marked, and the parts that mark() has named."""
+        return Plot(self._account(), self._marks)
 
     def _account(self):
         if self._recording is None:
@@ -357,8 +363,8 @@ def html_table(rows):
 class Plot:
     """Bytes held over events, as a picture and in words."""
 
-    def __init__(self, account):
-        self._account = account
+    def __init__(self, account, marks=()):
+        self._account, self._marks = account, list(marks)
         self._svg = None
 
     @property
@@ -367,6 +373,7 @@ class Plot:
         account = self._account
         lines = account.heading()
         if account.steps:
+            lines += [f"from event {before + 1} on: {name}" for before, name in self._marks]
             every = -(-len(account.steps) // MANY)
             if every == 1:
                 lines.append("bytes held after each event:")
@@ -382,7 +389,7 @@ class Plot:
         """The picture as SVG text; None when there is nothing to plot or matplotlib is not installed."""
         if self._svg is None and self._account.steps:
             try:
-                self._svg = drawn(self._account)
+                self._svg = drawn(self._account, self._marks)
             except ImportError:
                 return None
         return self._svg
@@ -444,13 +451,13 @@ def grouped(account):
     return shown, columns
 
 
-def drawn(account):
+def drawn(account, marks):
     """The picture as SVG text. ImportError without matplotlib."""
-    return svg_of(lambda figure: paint(figure.add_subplot(), account), (7.6, 3.7))
+    return svg_of(lambda figure: paint(figure.add_subplot(), account, marks), (7.6, 3.7))
 
 
-def paint(axes, account):
-    """The areas, the outline, the peak, and the legend."""
+def paint(axes, account, marks):
+    """The areas, the outline, the peak, the parts that were named, and the legend."""
     from matplotlib.ticker import MaxNLocator
 
     size, unit = unit_for(account.peak)
@@ -469,13 +476,18 @@ def paint(axes, account):
     axes.stairs(floor, edges, color="#111111", linewidth=1.4)
     highest = account.peak / size
     axes.plot([account.peak_at], [highest], marker="v", color="#111111", markersize=8, linestyle="", clip_on=False)
-    right = account.peak_at > count / 2
+    right = account.peak_at > count / 2 and not marks  # a line that begins a part may stand before the peak
     axes.annotate(
         f"peak: {account.peak:,} B", (account.peak_at, highest), xytext=(-9 if right else 9, 5),
         textcoords="offset points", ha="right" if right else "left", va="bottom", fontweight="bold", color="#111111",
     )  # fmt: skip
     axes.set_xlim(0.5, count + 0.5)
-    axes.set_ylim(0, highest * 1.16 if highest else 1)
+    axes.set_ylim(0, highest * (1.3 if marks else 1.16) if highest else 1)
+    for before, name in marks:
+        if before:
+            axes.axvline(before + 0.5, color="#111111", linewidth=1.2, linestyle="--")
+        axes.annotate(name, (before + 0.5, axes.get_ylim()[1]), xytext=(5, -3), textcoords="offset points", va="top",
+                      fontweight="bold", color="#111111")  # fmt: skip
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel("event: one tensor is saved (rise) or freed (fall)")
     axes.set_ylabel(f"held by saved tensors, {unit}")

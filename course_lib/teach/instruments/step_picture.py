@@ -18,9 +18,10 @@ from course_lib.teach.pictures.lanes import text_width
 WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels
 HIGH = 6  # boxes above each other
 GAP = 22  # points between two columns
-CLIPPED, ON_ARROW = 14, 9  # letters of a value in a box, and on an arrow
+CLIPPED, ON_ARROW = 14, 12  # letters of a value in a box, and on an arrow
 LONG_NAME = 104  # points: the name of a node that is wider stands in two lines
 FEW = 12  # nodes that are drawn although none of their steps is shown
+WRITTEN = "written into"  # such a line is bold, and so a little wider
 LINE, SIZE = 12.5, 10  # a line of text in a box
 
 # Colours: what a node does is said by its fill and by a word; what it is, by its border (green: AccumulateGrad).
@@ -30,7 +31,7 @@ STYLE = (
     ".r{fill:#FFE9B0;stroke:#A86400;stroke-width:2.4}.d{fill:#FFF;stroke:#BBB}.a.d{stroke:#8CC4B4}"
     ".n{fill:#0072B2;stroke:#004B76;stroke-width:2.4}.f{fill:#FBE3D6;stroke:#D55E00;stroke-width:3}"
     ".o{fill:#FAFAFA;stroke:#AAA;stroke-dasharray:4 3}.p{stroke-dasharray:4 3}"
-    ".tn{fill:#FFF}.td,.to{fill:#666}.tf{fill:#9C3B00}.b{font-weight:bold}"
+    ".tn{fill:#FFF}.td,.to{fill:#666}.tf,.w{fill:#9C3B00}.b,.w{font-weight:bold}"
     "path{fill:none;stroke:#777}.h{fill:#777;stroke:#777}.s path{stroke:#0072B2;stroke-width:2.4}"
     ".s .h{fill:#0072B2;stroke:#0072B2}.e{fill:#333;font-size:9px}.s .e{fill:#00588A;font-weight:bold}"
 )
@@ -179,6 +180,7 @@ class Pages:
             self.last_grads.update((v, after) for v, _, after in step.grads)
         self.sent = {(step.node, one.position): one.text for step in recording.steps for one in step.sent}
         self.holdings = self.all_holdings(frames)
+        self.struck = {i for step in recording.steps for i, _, _ in step.written}
         nodes = dict.fromkeys(frame.step.node for frame in frames if frame.step is not None)
         if frames and frames[0].step is None:
             nodes |= dict.fromkeys(order[:FEW])
@@ -194,6 +196,8 @@ class Pages:
         for frame in frames:
             if frame.step is not None:
                 found.setdefault(frame.step.node, set()).add(got_line(frame.step))
+                for i, before, after in frame.step.written:
+                    found.setdefault(i, set()).add(written_line(before, after))
             for i, text in frame.buffers.items():
                 found.setdefault(i, set()).add("holds " + clip(text))
         return found
@@ -266,27 +270,29 @@ class Pages:
         lines = [*self.name_lines(i), *self.holdings.get(i, ())]
         if self.graph.nodes[i].accumulates:
             lines += [self.grad_line(i, grads) for grads in (self.recording.first_grads, self.last_grads)]
-        size = max(text_width(line, SIZE) for line in lines)
+        size = max(text_width(line, SIZE) * (1.08 if line.startswith(WRITTEN) else 1) for line in lines)
         size = max(size, text_width("ready · next", SIZE) * 1.08) * 1.03 + 8
         return 5 * math.ceil(size / 5)  # boxes of about one width look calmer when they have one width
 
     def height(self, i):
-        return round(LINE * (len(self.name_lines(i)) + 2 + self.graph.nodes[i].accumulates) + 9)
+        return round(LINE * (len(self.name_lines(i)) + 2 + self.graph.nodes[i].accumulates + (i in self.struck)) + 9)
 
     def lines(self, i, frame):
-        """(class, lines) of a box in a frame: what it is, what it does, what it holds."""
+        """(class, name, word, lines) of a box in a frame: what it is, what it does, what it holds."""
         state, word = self.state(i, frame)
         name = self.name_lines(i)
         if self.graph.nodes[i].accumulates:
             name = [*name, self.grad_line(i, frame.grads)]
-        held = ""
+        held = []
         step = frame.step
         if state in ("n", "f") and step.began:
-            held = got_line(step)
+            held.append((got_line(step), ""))
         elif i in frame.buffers:
-            held = "holds " + clip(frame.buffers[i])
+            changes = [written_line(before, after) for k, before, after in step.written if k == i] if step else []
+            held += [(line, " w") for line in changes]
+            held.append(("holds " + clip(frame.buffers[i]), ""))
         elif state == "d" and i in frame.freed:
-            held = f"{frame.freed[i]} freed"
+            held.append((f"{frame.freed[i]} freed", ""))
         return state, name, word, held
 
     def state(self, i, frame):
@@ -358,6 +364,11 @@ def got_line(step):
     return f"hook: {clip(step.held)} → {clip(step.got)}" if step.held else "got " + clip(step.got)
 
 
+def written_line(before, after):
+    """What waits in a box, when it was written into from elsewhere."""
+    return f"{WRITTEN}: {clip(before)} → {clip(after)}"
+
+
 def clip(text, most=CLIPPED):
     """A value short enough for a box."""
     return text if len(text) <= most else text[: most - 1] + "…"
@@ -426,7 +437,7 @@ class Base:
         state, name, word, held = pages.lines(i, frame)
         green = pages.graph.nodes[i].accumulates
         kind = ("a " if green else "") + state + ("" if i in pages.page_of and pages.page_of[i] is self.page else " p")
-        lines = [(line, "") for line in name] + [(word, " b")] + ([(held, "")] if held else [])
+        lines = [(line, "") for line in name] + [(word, " b"), *held]
         at = y + height / 2 - LINE * len(lines) / 2 + 9.3
         text = "".join(
             f'<text class="t{state}{bold}" x="{x + width / 2:.0f}" y="{at + LINE * k:.1f}">{escape(line)}</text>'

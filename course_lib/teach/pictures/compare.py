@@ -195,7 +195,7 @@ class Pair:
         moved.values, moved.nodes = [None] * len(self.values), [None] * len(self.nodes)
         for old, i in value.items():
             moved.values[i] = one = copy.copy(graph.values[old])
-            one.node, one.view_of = node.get(one.node), value.get(one.view_of)
+            one.node, one.view_of, one.grad_of = node.get(one.node), value.get(one.view_of), value.get(one.grad_of)
             one.inputs = [value[k] for k in one.inputs]
         for old, i in node.items():
             moved.nodes[i] = one = copy.copy(graph.nodes[old])
@@ -345,8 +345,8 @@ class Differences:
             node = next((n for n, node in enumerate(self.after.nodes) if node and node.leaf == i), None)
             yield what if node is None else ("node", node), f"{name}.grad: {grads[0]} -> {grads[1]}"
         for label, a, b in (("hook", old.hooks, new.hooks), ("post-accumulate hook", old.post_hooks, new.post_hooks)):
-            if a != b:
-                yield what, f"{name}: {listing.count(a, label)} -> {listing.count(b, label)}"
+            if len(a) != len(b):
+                yield what, f"{name}: {listing.count(len(a), label)} -> {listing.count(len(b), label)}"
         if new.problem and not old.problem:
             yield what, f"{name} cannot be used any more: {new.problem}"
 

@@ -19,6 +19,7 @@ VERMILLION, DARK_VERMILLION, PALE_VERMILLION = "#D55E00", "#9C3B00", "#FBE3D6"  
 NOTE = "#56728A"  # saved tensors
 BROWN, PALE_BROWN = "#7A5200", "#FFF1CC"  # hooks
 PLAIN, PALE_PLAIN = "#777777", "#F2F2F2"  # requires_grad=False
+PART = "#E9E2F3"  # behind nodes that belong together
 YELLOW = "#F0E442"  # behind what is marked; the second sign is a word in the box
 INK, LINE = "#111111", "#333333"
 
@@ -67,7 +68,7 @@ def node_words(graph, index, lies, detail):
     """The words in a backward node's box."""
     node = graph.nodes[index]
     if node.folded:
-        return [piece for line in node.lines for piece in textwrap.wrap(line, LETTERS)]
+        return [piece for line in node.lines for piece in textwrap.wrap(line, LETTERS + 10)]
     if node.accumulates:
         leaf = graph.values[node.leaf]
         name = f"{short(leaf.name)}.grad" if leaf.named else "grad"
@@ -132,10 +133,12 @@ def arrows(graph, detail):
     for v, value in enumerate(graph.values):
         if value is None:
             continue
-        for source in value.inputs:
+        for source in [] if graph.by_module else value.inputs:  # they would pass by all the boxes of the modules
             yield "forward", ("value", source), ("value", v), {"dotted": source == value.view_of}
         if value.node is not None:
             yield "made", ("value", v), ("node", value.node), {}
+        if value.grad_of is not None:
+            yield "grad", ("value", value.grad_of), ("value", v), {"label": ".grad"}
     for a, b in graph.other_counter:
         yield "own counter", ("value", a), ("value", b), {}
 
@@ -159,7 +162,8 @@ class Drawing:
         self.node_box, self.value_box, self.slot_box = {}, {}, {}
         steps = self.merge(self.steps()) if lies else self.steps()
         clusters = [[self.value_box[i] for i in memory.members] for memory in graph.memories]
-        self.plan = lanes.Plan(steps, clusters, lies)
+        self.parts = self.nodes_of_parts()
+        self.plan = lanes.Plan(steps, clusters, lies, [boxes[0].key for boxes in self.parts.values()])
         self.connect()
         self.plan.place()
         self.measure()
@@ -267,6 +271,7 @@ class Drawing:
 
     def write(self, dot):
         """Everything in the picture."""
+        self.write_parts(dot)
         self.write_halos(dot)
         self.write_clusters(dot)
         for i, node in enumerate(self.graph.nodes):
@@ -330,6 +335,28 @@ class Drawing:
                         pos=self.point((one.t, one.c)), width=f"{(one.width + 9) / 72:.3f}",
                         height=f"{(one.height + 9) / 72:.3f}",
                     )  # fmt: skip
+
+    def nodes_of_parts(self):
+        """For each named part the boxes of its nodes, in order."""
+        found = {}
+        for name, (first, last) in self.graph.parts.items():
+            inside = [i for i, node in enumerate(self.graph.nodes) if node.number and first <= node.number <= last]
+            found[name] = [self.node_box[i] for i in inside]
+        return found
+
+    def write_parts(self, dot):
+        """A pale band behind the nodes of each part, with its name at the top; only where time runs down."""
+        for k, (name, boxes) in enumerate(self.parts.items()):
+            middle = boxes[0].c + 8  # the name stands to the right of an arrow that leaves the first node
+            near, far = min(b.near for b in boxes) - 6, max(b.far for b in boxes) + 6
+            far = max(far, middle + lanes.text_width(name, 9) * 1.03 + 8)
+            front, rear = boxes[0].front - 16, boxes[-1].rear + 6
+            x, y = self.turn((front + rear) / 2, (near + far) / 2)
+            dot.node(
+                f"{self.prefix}part{k}", "", style="filled", color=PART, fillcolor=PART, pos=f"{x:.1f},{y:.1f}",
+                width=f"{(far - near) / 72:.3f}", height=f"{(rear - front) / 72:.3f}",
+            )  # fmt: skip
+            write_text(dot, f"{self.prefix}part{k}name", [name], self.turn(boxes[0].front - 2, middle), 9)
 
     def write_value(self, dot, v):
         value = self.graph.values[v]
@@ -425,6 +452,8 @@ class Drawing:
         if r.kind == "forward":
             color, style = (PURPLE, "dashed") if r.dotted else (BLUE, "solid")  # a view looks at memory that is there
             return {"color": color, "style": style, "arrowsize": "0.6", "penwidth": "1.1"}
+        if r.kind == "grad":
+            return {"color": GREEN, "penwidth": "1.4", "arrowsize": "0.7"}
         if r.kind == "own counter":
             return {"color": PURPLE, "style": "dashed", "penwidth": "1.4", "arrowhead": "none"}
         stale = r.slot.state == STALE

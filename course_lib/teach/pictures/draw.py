@@ -21,13 +21,13 @@ from course_lib.teach.pictures.graphmodel import link_inputs
 from course_lib.teach.pictures.legend import legend
 from course_lib.teach.pictures.listing import facts, headline, listing
 from course_lib.teach.pictures.reader import Reader
-from course_lib.teach.pictures.tensor_facts import is_module, is_tensor
+from course_lib.teach.pictures.tensor_facts import grad_of, is_module, is_tensor
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 MANY = 200  # items of a list or dictionary that are given names
 
 
-def draw(*tensors, names=None, detail=None, open=None):
+def draw(*tensors, names=None, detail=None, open=None, parts=None):
     """The graph behind tensors, as a picture and in words, on our engine and on PyTorch.
 
     Parameters
@@ -39,6 +39,7 @@ def draw(*tensors, names=None, detail=None, open=None):
                     types, shapes and the numbers that nodes keep.
         open        shows one part and folds the rest: a module, "blocks.1", the numbers of two nodes, (9, 50), or of
                     one.
+        parts       {"forward": (1, 3)} puts a coloured band with this name behind nodes 1 to 3.
 
     Returns a Picture. A notebook shows it; print() writes its words; .text, .svg and .html are its forms, and
     .save("graph.svg") or .save("graph.txt") writes a file.
@@ -59,6 +60,7 @@ def draw(*tensors, names=None, detail=None, open=None):
     graph = snapshot(tensors, names, known, around, open)
     drawn = {value.name for value in graph.values} | graph.leaves
     missed = [path for path, parameter in named_by(modules) if parameter.requires_grad and path not in drawn]
+    graph.parts = checked_parts(parts or {}, graph)
     graph.missed = missed if len(modules) == 1 and any(v.node is not None for v in graph.values) else []
     return Picture(graph, 1 if detail is None else detail)
 
@@ -153,7 +155,8 @@ class Picture:
 
 def lay_out(graph, detail, marks=None):
     """(svg or None, engine): time to the right where that fits a screen, otherwise down."""
-    return layout.first_that_fits(Drawing(graph, detail, lies, marks).source for lies in (True, False))
+    ways = (False,) if graph.parts else (True, False)
+    return layout.first_that_fits(Drawing(graph, detail, lies, marks).source for lies in ways)
 
 
 # --- what was given ----------------------------------------------------------------------------------------
@@ -175,6 +178,16 @@ def check_tensors(tensors):
         else:
             advice = "give it the tensor whose graph you want to see."
         raise TypeError(f"draw() takes tensors, not {type(thing).__name__}: {advice}")
+
+
+def checked_parts(parts, graph):
+    """The parts, when each is a name and the numbers of two nodes that stand in the picture."""
+    for span in parts.values():
+        if type(span) is not tuple or [type(n) for n in span] != [int, int]:
+            raise TypeError(f"parts pairs a name with the numbers of two nodes, as in (1, 3), not with {span!r}.")
+        if not any(node.number and span[0] <= node.number <= span[1] for node in graph.nodes):
+            raise ValueError(f"parts: none of the nodes {span[0]} to {span[1]} stands in this picture by itself.")
+    return parts
 
 
 def given_names(names, tensors):
@@ -260,11 +273,3 @@ def inside(name, thing):
         except Exception:  # a learner's half-built module is no reason not to draw
             return []
     return []
-
-
-def grad_of(tensor):
-    """The .grad of a leaf or of a tensor that retains it; others are not asked, PyTorch would warn."""
-    try:
-        return tensor.grad if (tensor.is_leaf or tensor.retains_grad) and tensor.requires_grad else None
-    except RuntimeError:
-        return None

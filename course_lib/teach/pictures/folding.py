@@ -36,9 +36,15 @@ def fold(graph, opened=None):
         rebuild(graph, spare_culprit(graph, open_part(graph, inner, opened)), EDGES)
     elif len(graph.nodes) > LIMIT:
         units = shorten(graph, inner, module_paths(graph, inner), ROOM)
-        rebuild(graph, spare_culprit(graph, units), LEAVES if len(inner) > ROOM else EDGES)
+        shown = (0 if is_stale(graph) else LEAVES) if len(inner) > ROOM else EDGES
+        rebuild(graph, spare_culprit(graph, units), shown)
     trim_slots(graph)
     trim_values(graph)
+
+
+def is_stale(graph):
+    """True when a saved tensor was overwritten: then the picture is about that."""
+    return any(slot.state == STALE for node in graph.nodes for slot in node.slots)
 
 
 def trim_slots(graph):
@@ -72,8 +78,9 @@ def trim_values(graph):
 class Unit:
     """One box to be: a single node, or an interval of nodes with the words that describe it."""
 
-    def __init__(self, members, words=None, module=None, times=1):
+    def __init__(self, members, words=None, module=None, times=1, which=""):
         self.members, self.words, self.module, self.times = members, words, module, times
+        self.which = which  # which part of the module, when a node in the middle of it stands alone
 
 
 # --- what to fold ------------------------------------------------------------------------------------------
@@ -266,11 +273,11 @@ def spare_culprit(graph, units):
             found.append(unit)
             continue
         at = unit.members.index(culprit)
-        for part in (unit.members[:at], [culprit], unit.members[at + 1 :]):
+        for part, which in ((unit.members[:at], "first"), ([culprit], ""), (unit.members[at + 1 :], "last")):
             if len(part) == 1:
                 found.append(Unit(part))
             elif part:
-                found.append(Unit(part, told(graph, part), unit.module))
+                found.append(Unit(part, told(graph, part), unit.module, which=f" ({which} part)"))
     return found
 
 
@@ -303,8 +310,9 @@ def rebuild(graph, units, shown_leaves):
     drawn, spare, inside = sort_leaves(units, leaves, users, shown_leaves)
     backs, new = [graph.nodes[leaf] for leaf in drawn], {leaf: k for k, leaf in enumerate(drawn)}
     if spare:
-        words = f"{len(spare)} more leaves"
-        graph.folds.append(f"{words} are drawn as one box.")
+        words = f"{len(spare)} more leaves" if drawn else count(len(spare), "leaf")
+        if drawn:
+            graph.folds.append(f"{words} are drawn as one box.")
         new.update(dict.fromkeys(spare, len(backs)))
         box = Back("folded", folded=len(spare), lines=[words, "with AccumulateGrad each"], key="leaves")
         backs.append(box)
@@ -319,6 +327,7 @@ def rebuild(graph, units, shown_leaves):
         folded = {k for k, back in enumerate(backs) if back.folded}
         redirect(box, edges, new, len(backs) - 1, folded)
     modules = [unit for unit in units if unit.module]
+    graph.by_module = bool(modules)
     if modules:
         nodes = sum(len(unit.members) for unit in modules)
         boxes = count(len(modules), "box")
@@ -326,8 +335,24 @@ def rebuild(graph, units, shown_leaves):
     largest = max((unit for unit in units if unit.words), key=lambda unit: len(unit.members), default=None)
     if largest:
         graph.folds.append(f"draw(…, open={part(graph, largest)}) shows the inside of a box.")
-    keep_values(graph, backs, new)
+    keep_values(graph, backs, new, trim_to_faults(backs))
     graph.nodes = backs
+
+
+def trim_to_faults(backs):
+    """When a saved tensor is stale, only such tensors are drawn. Returns the values that the others held."""
+    single = [back for back in backs if not back.folded]
+    if not any(slot.state == STALE for back in single for slot in back.slots):
+        return set()
+    held = set()
+    for back in single:
+        fine = [slot for slot in back.slots if slot.state == OK]
+        if fine:
+            held.update(slot.value for slot in fine)
+            back.slots = [slot for slot in back.slots if slot.state != OK]
+            more = "more " if back.slots else ""
+            back.lines = [*back.lines, f"{len(fine)} {more}saved tensor{'s' * (len(fine) > 1)}, not stale"]
+    return held
 
 
 def part(graph, unit):
@@ -362,7 +387,7 @@ def folded_box(graph, unit, leaves):
     if unit.times > 1:
         lines = [unit.module, f"{unit.times} alike, nodes {span}", f"each {unit.words}"]
     elif unit.module:
-        lines = [unit.module, ", ".join([f"nodes {span}", *inside]), unit.words]
+        lines = [unit.module + unit.which, ", ".join([f"nodes {span}", *inside]), unit.words]
     else:
         lines = [f"{len(members)} nodes folded ({span})", unit.words]
         end = "" if unit.words.endswith("…") else "."
@@ -393,8 +418,8 @@ def redirect(box, edges, new, here, folded):
         box.edges = box.edges[:EDGES]
 
 
-def keep_values(graph, backs, new):
-    """Keep the values that a box of the folded graph shows, and those that were asked for."""
+def keep_values(graph, backs, new, spare):
+    """Keep the values that a box of the folded graph shows, and those that were asked for; `spare` only with a name."""
     folded = {k for k, back in enumerate(backs) if back.folded}
     wanted = {i for i, value in enumerate(graph.values) if value.asked}
     for back in backs:
@@ -402,7 +427,7 @@ def keep_values(graph, backs, new):
         wanted.update(slot.value for slot in back.slots)
     for i, value in enumerate(graph.values):
         box = new.get(value.node)
-        if box is not None and box not in folded:
+        if box is not None and box not in folded and (value.named or i not in spare):
             wanted.add(i)
         value.node = box
     for memory in graph.memories:

@@ -31,8 +31,9 @@ class Value:
     retains_grad: bool = False
     also: list = field(default_factory=list)  # its other names
     view_of: int | None = None  # index in Graph.values
-    hooks: int = 0
-    post_hooks: int = 0
+    grad_of: int | None = None  # index of the leaf whose .grad it is, when its history leads back to that leaf
+    hooks: list = field(default_factory=list)  # their names, "" for one that has none
+    post_hooks: list = field(default_factory=list)
     problem: str = ""  # why PyTorch refuses to say more about it
     asked: bool = False  # it was given to draw()
     memory: int | None = None  # index in Graph.memories, when it shares memory with another value
@@ -66,8 +67,8 @@ class Back:
     folded_slots: dict = field(default_factory=dict)  # state -> how many of them
     lines: list = field(default_factory=list)  # a folded box's own words
     key: object = None  # the same for the same node, in every picture; None for AccumulateGrad
-    hooks: int = 0  # on the node itself, after it
-    prehooks: int = 0  # on the node itself, before it
+    hooks: list = field(default_factory=list)  # on the node itself, after it: their names
+    prehooks: list = field(default_factory=list)  # on the node itself, before it
 
     @property
     def accumulates(self):
@@ -95,6 +96,8 @@ class Graph:
     folds: list = field(default_factory=list)  # sentences: what was folded
     leaves: set = field(default_factory=set)  # names of the leaves that gradients reach, before folding
     missed: list = field(default_factory=list)  # names of parameters that no gradient reaches from here
+    by_module: bool = False  # whether nodes were folded into modules
+    parts: dict = field(default_factory=dict)  # name -> (number of its first node, of its last)
     counts: tuple = (0, 0, 0)  # backward nodes, leaves that require grad and saved tensors, before folding
 
     def title(self, index):
@@ -147,7 +150,7 @@ def renumber(graph, order, new):
     """Keep the values in `order` only, under their new indexes."""
     graph.values = [graph.values[i] for i in order]
     for value in graph.values:
-        value.view_of = new.get(value.view_of)
+        value.view_of, value.grad_of = new.get(value.view_of), new.get(value.grad_of)
     for back in graph.nodes:
         back.leaf = new.get(back.leaf)
         for slot in back.slots:

@@ -111,8 +111,9 @@ class Plan:
 
     gap = {True: 20, False: 13}  # between two steps
 
-    def __init__(self, steps, clusters, lies):
+    def __init__(self, steps, clusters, lies, titled=()):
         self.steps, self.clusters, self.lies = steps, clusters, lies
+        self.titled = set(titled)  # keys of the nodes above which the name of a part stands
         self.routes = []
         self.boxes = []
         for k, step in enumerate(steps):
@@ -191,6 +192,7 @@ class Plan:
         for r in self.of("forward", "own counter"):
             if r.head.step < r.tail.step or self.blocked(r.tail, r.head):
                 self.low.append(r)
+        self.low += self.of("grad")
         self.arc_track = tracks(self.arcs, self.span)
         self.low_track = tracks(self.low, self.span)
 
@@ -230,7 +232,7 @@ class Plan:
         at = 0
         named = set() if self.lies else {min(v.step for v in members) for members in self.clusters}
         for k, step in enumerate(self.steps):
-            if k in named:
+            if k in named or step.node is not None and step.node.key in self.titled:
                 at += 14  # for the words on the outline
             if step.slots and (step.values or len(step.slots) > 1 or self.sublanes > 1):
                 step.before = 9
@@ -395,6 +397,13 @@ class Plan:
         r.points = start + self.arrive(r.head, b, level)
 
     route_own_counter = route_forward
+
+    def route_grad(self, r):
+        """From a leaf to its .grad: below everything, with its name on it."""
+        self.route_forward(r)
+        (t, c), (u, _) = r.points[1], r.points[2]
+        away = 6.5 if self.lies else 4 + text_width(r.label, 9) / 2
+        r.label_at = (t + u) / 2, c - away
 
 
 def tracks(routes, span):

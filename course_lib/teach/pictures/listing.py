@@ -21,6 +21,10 @@ def facts(graph):
     for value in [graph.values[i] for i in graph.asked if i not in leaves]:
         if value.node is None and not value.outside and not value.problem:
             found.append(alone(graph, value))
+    for value in graph.values:
+        if value.grad_of is not None:
+            leaf = graph.title(value.grad_of)
+            found.append(f"A ring: {leaf} holds its .grad, and the history of this .grad leads back to {leaf}.")
     if graph.missed:
         more = f" and {len(graph.missed) - 6} more" if len(graph.missed) > 6 else ""
         found.append(f"No gradient reaches {', '.join(graph.missed[:6])}{more} from here.")
@@ -119,6 +123,7 @@ def listing(graph, detail):
         lines += [f"  {memory_line(graph, memory)}" for memory in graph.memories]
     if graph.nodes:
         lines += ["", "Backward nodes, in the order they were made"]
+        lines += [f"  ({name}: {first} to {last})" for name, (first, last) in graph.parts.items()]
         for index, node in enumerate(graph.nodes):
             if not node.accumulates:
                 lines += node_lines(graph, index, node, detail)
@@ -171,8 +176,16 @@ class Hook(str):
 
 def hook_words(value):
     """'1 hook', '2 post-accumulate hooks'."""
-    words = [Hook(count(value.hooks, "hook"))] if value.hooks else []
-    return words + ([Hook(count(value.post_hooks, "post-accumulate hook"))] if value.post_hooks else [])
+    return hook_lines((value.hooks, "hook"), (value.post_hooks, "post-accumulate hook"))
+
+
+def hook_lines(*kinds):
+    """A line for each kind of hooks that there are; functions that were given names are called by them."""
+    found = []
+    for names, noun in kinds:
+        called = ": " + ", ".join(name or "…" for name in names) if any(names) else ""
+        found += [Hook(count(len(names), noun) + called)] if names else []
+    return found
 
 
 def memory_line(graph, memory):
@@ -209,9 +222,8 @@ def slot_verb(slot):
 
 
 def node_hook_words(node):
-    """'1 prehook', '2 node hooks'."""
-    words = [Hook(count(node.prehooks, "node prehook"))] if node.prehooks else []
-    return words + ([Hook(count(node.hooks, "node hook"))] if node.hooks else [])
+    """'1 node prehook', '2 node hooks'."""
+    return hook_lines((node.prehooks, "node prehook"), (node.hooks, "node hook"))
 
 
 def slot_line(graph, slot):

@@ -87,23 +87,30 @@ def on_ctx(node):
 
 
 def read_hooks(node):
-    """(number of hooks after a node, number before it)."""
+    """(names of the hooks after a node, names of those before it)."""
     own = getattr(node, "hooks", None)
     if hasattr(own, "post") and hasattr(own, "pre"):
-        return len(own.post), len(own.pre)
+        return hook_names(own.post), hook_names(own.pre)
     return tuple(neighbours(getattr(node, name, None)) for name in ("register_hook", "register_prehook"))
 
 
 def neighbours(register):
-    """PyTorch only: how many hooks there are, found by registering one that does nothing, and removing it."""
+    """PyTorch only: the names of the hooks there are, found by registering one that does nothing, and removing it."""
     try:
         handle = register(lambda *grads: None)
         try:
-            return len(handle.hooks_dict_ref()) - 1
+            return hook_names(handle.hooks_dict_ref())[:-1]
         finally:
             handle.remove()
     except (TypeError, AttributeError, RuntimeError):
-        return 0
+        return []
+
+
+def hook_names(hooks):
+    """The name of each hook in a dictionary or list; "" for a lambda, and for a function that is merely called hook."""
+    hooks = hooks.values() if hasattr(hooks, "values") else hooks or ()
+    names = [str(getattr(hook, "__name__", "")) for hook in hooks]
+    return ["" if name in ("<lambda>", "hook") else name for name in names]
 
 
 def read_slot(node, name, slot, several):

@@ -15,10 +15,19 @@ from course_lib.teach.pictures.graphmodel import (
     Value,
     put_in_order,
 )
-from course_lib.teach.pictures.node_facts import SlotNames, node_name, read_hooks, read_kept, read_slots, sequence_nr
+from course_lib.teach.pictures.node_facts import (
+    SlotNames,
+    hook_names,
+    node_name,
+    read_hooks,
+    read_kept,
+    read_slots,
+    sequence_nr,
+)
 from course_lib.teach.pictures.tensor_facts import (
     ask,
     dtype_of,
+    grad_of,
     is_parameter,
     one_counter,
     place,
@@ -106,6 +115,7 @@ class Reader:
         leaves = sum(back.accumulates for back in self.backs)
         saved = sum(slot.state != UNWATCHED for back in self.backs for slot in back.slots)
         graph.counts = len(self.backs) - leaves, leaves, saved
+        self.link_rings()
         put_in_order(graph)
         return graph
 
@@ -178,8 +188,8 @@ class Reader:
             grad=grad,
             retains_grad=retains,
             also=names[1:],
-            hooks=len(ask(tensor, "_backward_hooks") or ()),
-            post_hooks=len(ask(tensor, "_post_accumulate_grad_hooks") or ()),
+            hooks=hook_names(ask(tensor, "_backward_hooks")),
+            post_hooks=hook_names(ask(tensor, "_post_accumulate_grad_hooks")),
             problem=problem,
             token=token_of(tensor),
         )
@@ -285,6 +295,20 @@ class Reader:
             base = ask(tensor, "_base")
             if base is not None:
                 self.values[i].view_of = self.by_id[id(base)]
+
+    def link_rings(self):
+        """A .grad whose history leads back to its leaf: leaf, .grad and graph hold each other."""
+        for i, tensor in enumerate(self.tensors):
+            known = self.by_id.get(id(grad_of(tensor)))
+            if known is not None and self.values[known].node is not None and self.leads_to(self.values[known].node, i):
+                self.values[known].grad_of = i
+
+    def leads_to(self, node, leaf):
+        """True when a way leads from a node to the AccumulateGrad of a leaf."""
+        met = [node]
+        for i in met:
+            met += [to for _, to, _ in self.backs[i].edges if to is not None and to not in met]
+        return any(self.backs[i].leaf == leaf for i in met if self.backs[i].accumulates)
 
     def memories(self):
         """Values on one memory, grouped by counter; and pairs with one memory but two counters."""

@@ -47,6 +47,14 @@ def ask(tensor, attribute, otherwise=None):
         return otherwise
 
 
+def grad_of(tensor):
+    """The .grad of a leaf or of a tensor that retains it; others are not asked, PyTorch would warn."""
+    try:
+        return tensor.grad if (tensor.is_leaf or tensor.retains_grad) and tensor.requires_grad else None
+    except RuntimeError:
+        return None
+
+
 def number(value):
     """One element as text, the same for both libraries: floats with up to four digits and a point."""
     if isinstance(value, bool) or not isinstance(value, float):

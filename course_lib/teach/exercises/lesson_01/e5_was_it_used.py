@@ -125,6 +125,21 @@ def what_went_wrong(wrong):
     return not_yet(f"You say {not truth} for {words}. Draw such a graph, and follow your walk by hand.")
 
 
+def of_itself(torch, answer):
+    """Does an answer say that a result, or a leaf, was computed from itself?"""
+    x = torch.tensor(numbers(2), requires_grad=True)
+    return any(answer(torch, y, y) for y in (x.exp(), x, x.unbind()[1]))
+
+
+def runs_a_pass(torch, answer):
+    """Does an answer have nodes run?"""
+    x, ran = torch.tensor(numbers(1)[0], requires_grad=True), []
+    y = (x * 2).exp()
+    y.grad_fn.register_prehook(lambda grads: ran.append("once more"))
+    answer(torch, y, x)
+    return bool(ran)
+
+
 def is_used_up(y):
     """Has a backward pass through the graph of y freed what its nodes had saved?"""
     try:
@@ -188,6 +203,10 @@ def check(answer, torch):
         return almost("every path")
     if found:
         return not_yet("Twenty times y = y + y, and you find a leaf that was never used.")
+    if runs_a_pass(torch, answer):
+        return almost("asked the engine")
+    if of_itself(torch, answer):
+        return almost("of itself")
     return correct("a walk over the graph answers it: the arrows are the history.")
 
 
@@ -202,13 +221,16 @@ WALK = """\
 """
 FOLLOW = "        waiting += node.next_functions\n    return False\n"
 LEAF = "        if getattr(node, 'variable', None) is t:\n            return True\n"
-RESULT = "        if t.grad_fn is not None and node is t.grad_fn and output == t.output_nr:\n            return True\n"
+RESULT = (
+    "        if t.grad_fn is not None and t is not y and node is t.grad_fn and output == t.output_nr:\n"
+    "            return True\n"
+)
 
 EXERCISE = Exercise(
     id="01.5", kind="edges", title="Was it used?", minutes=12, difficulty=3,
     question="Return True if, by the graph, `y` was computed from `t`, directly or through other results. `t` may be "
     "a leaf, a result, one of several results of one operation, or plain; `y` may have several elements, and may be "
-    "plain.",
+    "plain. No tensor is computed from itself. Follow the arrows: no node need run.",
     name="depends", starter=DEPENDS + "    return y.grad_fn is t.grad_fn",
     hints=(
         "Walk back from y.grad_fn as in exercise 00.3: a list of what is still to visit, a set of what was seen. You "
@@ -221,17 +243,19 @@ EXERCISE = Exercise(
     "accumulator; a plain tensor is behind nothing.",
     alternatives=(
         DEPENDS
-        + "    if not t.requires_grad or not y.requires_grad:\n        return False\n"
-        + "    ones = torch.ones_like(y)\n"
-        + "    (slope,) = torch.autograd.grad(y, t, ones, retain_graph=True, allow_unused=True)\n"
-        + "    return slope is not None\n",
+        + "    found = list(y.grad_fn.next_functions) if y.grad_fn else []\n"
+        + "    for node, output in found:  # the list grows\n"
+        + "        if node is None:\n            continue\n"
+        + "        if node is t.grad_fn and output == t.output_nr or getattr(node, 'variable', None) is t:\n"
+        + "            return True\n"
+        + "        found += [each for each in node.next_functions if each not in found]\n    return False\n",
         DEPENDS
         + "    edges, row = set(), {(y.grad_fn, y.output_nr)}\n"
         + "    while row:\n        edges |= row\n"
         + "        row = {e for node, _ in row if node for e in node.next_functions} - edges\n"
         + "    leaves = [getattr(node, 'variable', None) for node, _ in edges]\n"
         + "    if t.is_leaf:\n        return any(leaf is t for leaf in leaves if leaf is not None)\n"
-        + "    return (t.grad_fn, t.output_nr) in edges\n",
+        + "    return t is not y and (t.grad_fn, t.output_nr) in edges\n",
     ),
     mistakes=(
         Mistake("leaves only", "Leaves are found, results are not: a result that was used on the way has a node "
@@ -254,15 +278,9 @@ EXERCISE = Exercise(
         Mistake("begins at output 0", "y itself can be one of several results, number `y.output_nr`. You take it for "
                 "the first.", edit("y.output_nr", "0")),
         Mistake("several elements", "Right where y is one number. Where y has several elements you say False though "
-                "t was used. (If you ask autograd.grad: it does not start there without `grad_outputs`, and an error "
-                "is no answer.)",
+                "t was used. The arrows are the same, however many elements y has.",
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
                 "        (slope,) = torch.autograd.grad(y, t, retain_graph=True, allow_unused=True)\n"
-                "    except RuntimeError:\n        return False\n    return slope is not None\n"),
-        Mistake("guard: swallows errors", "The graph can be asked without an error: look at the arrows, or at "
-                "`requires_grad`.",
-                DEPENDS + "    try:\n"
-                "        (slope,) = torch.autograd.grad(y.sum(), t, retain_graph=True, allow_unused=True)\n"
                 "    except RuntimeError:\n        return False\n    return slope is not None\n"),
         Mistake("a slope of 0", "You take a slope of 0 for no way. y can be computed from t and stand still just "
                 "there; the arrows do not ask for values.",
@@ -323,6 +341,15 @@ EXERCISE = Exercise(
                 DEPENDS + "    if not t.requires_grad:\n        return False\n    try:\n"
                 "        (slope,) = torch.autograd.grad(y, t, allow_unused=True)\n    except RuntimeError:\n"
                 "        return True\n    return slope is not None\n"),
+        Mistake("asked the engine", "Right each time, but nodes have run: you let the engine compute gradients to see "
+                "where one arrives. Whether t was used can be read off the arrows alone, in next_functions.",
+                DEPENDS
+                + "    if t is y or not t.requires_grad or not y.requires_grad:\n        return False\n"
+                + "    ones = torch.ones_like(y)\n"
+                + "    (slope,) = torch.autograd.grad(y, t, ones, retain_graph=True, allow_unused=True)\n"
+                + "    return slope is not None\n"),
+        Mistake("of itself", "You say that a tensor was computed from itself. It was computed from the operands of its "
+                "own operation, and from what these were computed from.", edit("t is not y and ", "")),
         Mistake("guard: changed a .grad", "Looking must change nothing.",
                 DEPENDS + "    if not t.requires_grad or not y.requires_grad:\n        return False\n    "
                 "t.retain_grad()\n"

@@ -97,13 +97,15 @@ class Pictures:
 
 
 def pictures(torch, letters):
-    """The pictures with these letters, drawn from programs that are not shown."""
+    """The pictures with these letters, drawn from programs that are not shown: what is in memory, no blue arrows."""
     drawn = {}
     for letter in letters:
         leaves = given(torch, (2.0, 3.0, 5.0))
         names = {name: tensor for name, tensor in leaves.items() if re.search(rf"\b{name}\b", DRAWN[letter])}
         names["y"] = run_program(DRAWN[letter], dict(leaves))
         drawn[letter] = draw(names["y"], names=names, detail=0)
+        for value in drawn[letter]._graph.values:
+            value.inputs.clear()
     return Pictures(drawn)
 
 

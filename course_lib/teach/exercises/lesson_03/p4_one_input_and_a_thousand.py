@@ -35,7 +35,7 @@ EXERCISE = Exercise(
     "backward sweep, for n = 1 and for n = 1024? A pair of numbers.",
     name="answer", starter="answer = None",
     hints=(
-        "In the small network, one forward sweep cost as much as the backward sweep. How many of them were there?",
+        "One forward sweep meets the same tables as the backward sweep. How many forward sweeps are there?",
         "For each input, one start. And for the single output?",
     ),
     solution="answer = (1, 1024)",
@@ -45,7 +45,7 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("no difference", "One sweep costs the same in both directions, that is right. But forwards you need a "
                 "sweep for every input.", "answer = (1, 1)"),
-        Mistake("always three", "The 3 in the example was its number of inputs.", "answer = (3, 3)"),
+        Mistake("always three", "3 is how many inputs the small network has. This one has n.", "answer = (3, 3)"),
         Mistake("three at one", "The second number is right. With a single input there is a single forward sweep.",
                 "answer = (3, 1024)"),
         Mistake("the width", "The width of the hidden layers makes every sweep dearer, forwards and backwards alike. "

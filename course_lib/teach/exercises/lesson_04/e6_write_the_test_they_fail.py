@@ -44,10 +44,20 @@ def differ(found, right):
 
 
 MOST_NODES, MANY_VISITS = 40, 1000
+STARTS = (0.9, 0.09, 1e-3, 1e-5)  # of x: `y = y + y.sin()` has slopes near 0 after some turns, and from 1e-5 none
 
 
 def check(answer, torch):
-    x = number(torch, 0.9)
+    """The verdict at the first start where there is a gradient to look at."""
+    for start in STARTS:
+        verdict = check_at(start, answer, torch)
+        if verdict != almost("nothing to see"):
+            return verdict
+    return verdict
+
+
+def check_at(start, answer, torch):
+    x = number(torch, start)
     y = answer(torch, x)
     if not isinstance(y, torch.Tensor) or y.grad_fn is None or y.numel() != 1:
         return not_yet("Return a tensor of one element that was computed from x.")
@@ -106,6 +116,7 @@ EXERCISE = Exercise(
     "overwriting, unequal lengths catch haste, ten turns catch the walker, results in between catch survivors; and "
     "any second pass catches a leaf that is overwritten.",
     alternatives=(
+        "def probe(torch, x):\n    y = x\n    for _ in range(12):\n        y = y + y.sin()\n    return y\n",
         "def probe(torch, x):\n    y = x\n    for _ in range(12):\n        y = y.sin() * 0.1 + y\n    return y\n",
         "def probe(torch, x):\n    y = x\n    for _ in range(12):\n        y = y - y * 0.5\n    return y\n",
         "def probe(torch, x):\n    y = x\n    for _ in range(11):\n        y = y - y * 0.5\n    return y\n",

@@ -44,6 +44,11 @@ def models(torch):
         h = h * 1.0
     yield "a chain of 3000 nodes", chain, h.sum(), set()
 
+    later = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    loss = later(torch.ones(1, 2)).sum()
+    later[1].weight.requires_grad_(False)  # its node and its arrow stay
+    yield "a model with a weight that was frozen after forward", later, loss, {"1.weight"}
+
 
 def check(answer, torch):
     for what, model, loss, wanted in models(torch):
@@ -77,6 +82,8 @@ def wrong(what, found, wanted, names):
         return not_yet("Names are wanted as model.named_parameters() gives them, such as 0.weight.")
     if found == names - wanted:
         return almost("the other way round")
+    if "after forward" in what and not found:
+        return almost("frozen since")
     if "frozen" in what:
         return almost("the frozen one") if not found else not_yet(f"For {what}, {sorted(wanted)} is not reached.")
     if "second step" in what and not found:
@@ -98,7 +105,7 @@ def not_reached(model, loss):
         if node is None or node in met:
             continue
         met.add(node)
-        if hasattr(node, "variable"):
+        if hasattr(node, "variable") and node.variable.requires_grad:
             reached.add(id(node.variable))
         waiting += [after for after, _ in node.next_functions]
     return [name for name, p in model.named_parameters() if id(p) not in reached]
@@ -117,17 +124,19 @@ EXERCISE = Exercise(
         "nodes_of in the lesson walks over all nodes. Which of them belong to leaves, and how do you come from the "
         "node to the parameter?",
         "Two parameters may hold equal numbers. Compare with `is`, or by id().",
+        "Somebody may freeze a parameter after forward. What does the node of this leaf do then (lesson 02)?",
         "Meet every node once only, and do not let a function call itself: Python allows about a thousand levels.",
     ),
     solution=SOLVED,
-    why="A parameter gets a gradient if an arrow of the graph leads to its AccumulateGrad node. No number has to be "
-    "computed to know that.",
+    why="A parameter gets a gradient if an arrow of the graph leads to its AccumulateGrad node, and if it has not been "
+    "frozen since. No number has to be computed to know that.",
     alternatives=(
         "def not_reached(model, loss):\n    met = [loss.grad_fn]\n    known = set(met)\n    for node in met:\n"
         "        for after, _ in node.next_functions:\n            if after is not None and after not in known:\n"
         "                known.add(after)\n                met.append(after)\n"
         "    leaves = [node.variable for node in met if hasattr(node, 'variable')]\n"
-        "    return {name for name, p in model.named_parameters() if not any(p is leaf for leaf in leaves)}\n",
+        "    return {\n        name for name, p in model.named_parameters()\n"
+        "        if not p.requires_grad or not any(p is leaf for leaf in leaves)\n    }\n",
     ),
     mistakes=(
         Mistake("the other way round", "These are the parameters that are reached. The others were asked for.",
@@ -135,6 +144,9 @@ EXERCISE = Exercise(
         Mistake("the frozen one", "A frozen parameter gets no gradient either: no arrow leads to it. It belongs to the "
                 "answer.",
                 edit("if id(p)", "if p.requires_grad and id(p)")),
+        Mistake("frozen since", "A weight was frozen after forward. Its arrow and the node of its leaf are still "
+                "there, but this node does nothing as long as the weight does not require a gradient.",
+                edit(' and node.variable.requires_grad', "")),
         Mistake("an old gradient", "In the second step, .grad may be filled from before. It does not say what the "
                 "next pass will do.", SOLVED.replace("if id(p) not in reached", "if p.grad is None and id(p) not in "
                 "reached")),

@@ -88,7 +88,7 @@ def front_page(lite=False):
 def raised(program):
     """The error, or the warning, that a program of tests/teach/explain_cures.py ends with; None."""
     sys.path.insert(0, str(ROOT / "tests" / "teach"))
-    from test_explain_cures import run
+    from explain_cures import run
 
     with contextlib.redirect_stderr(io.StringIO()):  # anomaly mode prints where the forward call stood
         return run(importlib.import_module("course_lib"), program)

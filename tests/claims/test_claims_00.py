@@ -56,9 +56,9 @@ def test_c00_4_products_along_paths_are_added(torch):
         (x * x + x).backward()
         assert abs(x.grad.item() - (value + value + 1)) < 1e-12
 
-        one, two, three = (torch.tensor(value, requires_grad=True, dtype=torch.float64) for _ in range(3))
-        (one * two + three).backward()  # each use of x as a leaf of its own: one path each
-        assert abs(x.grad.item() - (one.grad + two.grad + three.grad).item()) < 1e-12
+        square, plain = (torch.tensor(value, requires_grad=True, dtype=torch.float64) for _ in range(2))
+        (square * square + plain).backward()  # each path with a leaf of its own
+        assert abs(x.grad.item() - (square.grad + plain.grad).item()) < 1e-12
 
 
 def test_c00_5_new_nodes_each_run_one_accumulator(torch):
@@ -70,8 +70,6 @@ def test_c00_5_new_nodes_each_run_one_accumulator(torch):
 
     assert len(set(nodes)) == 3
     assert len(set(accumulators)) == 1
-    other = torch.tensor(3.0, requires_grad=True)
-    assert (other * other).grad_fn.next_functions[0][0] is not accumulators[0]
 
 
 def test_c00_6_only_what_ran_is_recorded(torch):

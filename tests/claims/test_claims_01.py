@@ -1,24 +1,10 @@
 """The claims of lesson 01, a computation is a graph, on our engine and on real PyTorch."""
 
-import contextlib
-import gc
 import random
 import weakref
 
 import pytest
-
-
-def nodes_behind(y):
-    """All nodes behind `y`, each once; holding them keeps them comparable by identity."""
-    seen, waiting = [], [y.grad_fn]
-    known = {None}
-    while waiting:
-        node = waiting.pop()
-        if node not in known:
-            known.add(node)
-            seen.append(node)
-            waiting += [after for after, _ in node.next_functions]
-    return seen
+from claims_kit import names_behind, no_collector, nodes_behind
 
 
 def leaves_behind(y):
@@ -27,18 +13,6 @@ def leaves_behind(y):
 
 def leaf(torch, value=2.0):
     return torch.tensor(value, requires_grad=True)
-
-
-@contextlib.contextmanager
-def no_collector():
-    """The garbage collector stays away: what goes, goes by counting references."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def alive(looks):
@@ -140,8 +114,7 @@ def test_c01_7_names_are_not_in_the_graph(torch):
     assert y.grad_fn.next_functions == before == ((node, 0), (node, 0))
     del h
     assert y.grad_fn.next_functions == before
-    (slope,) = torch.autograd.grad(y, x)
-    assert slope.item() == 8 * 4.0
+    assert torch.autograd.grad(y, x)[0].item() == 8 * 4.0
 
 
 def test_c01_8_no_cycles(torch):
@@ -168,9 +141,6 @@ def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
     with no_collector():
         y, looks = run()
         assert alive(looks) == [True, False, False, True]
-        if torch.__name__ == "torch":  # why the lesson looks at tensors and not at nodes
-            with pytest.raises(TypeError, match="cannot create weak reference"):
-                weakref.ref(y.grad_fn)
         base = leaf(torch) * 2
         view, look = base.view(1), weakref.ref(base)
         del base
@@ -178,7 +148,7 @@ def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
         total = view + 1  # computed from the view, and no view itself
         del view
         assert alive([look]) == [False] and total.grad_fn is not None
-        names = {type(node).__name__ for node in nodes_behind(y)}
+        names = set(names_behind(y))
         assert {"AddBackward0", "MulBackward0", "SubBackward0", "SinBackward0", "AccumulateGrad"} <= names
 
 
@@ -200,12 +170,6 @@ def test_c01_10_gone_at_once(torch, held):
         assert alive(looks) == [True, True]
         del y
         assert alive(looks) == [False, False]
-        looks = []
-        for _ in range(3):
-            y, look, _ = run(x)
-            looks.append(look)
-        assert alive(looks) == [False, False, True]
-        assert y.grad_fn is not None and x.item() == 3.0
 
 
 def test_c01_11_item_leaves_the_graph(torch):
@@ -213,8 +177,6 @@ def test_c01_11_item_leaves_the_graph(torch):
     x = leaf(torch, 4.0)
     y = (x * x).item() * x
 
-    assert [type(node).__name__ for node in nodes_behind(y)] == ["MulBackward0", "AccumulateGrad"]
-    (slope,) = torch.autograd.grad(y, x)
-    assert slope.item() == 16.0
-    assert y.item() == 64.0
+    assert names_behind(y) == ["MulBackward0", "AccumulateGrad"]
+    assert torch.autograd.grad(y, x)[0].item() == 16.0
     assert torch.tensor((x * x).item()).grad_fn is None

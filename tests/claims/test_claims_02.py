@@ -4,6 +4,7 @@ import random
 import warnings
 
 import pytest
+from claims_kit import raises
 
 
 def leaf(torch, *values, **options):
@@ -51,22 +52,11 @@ def test_c02_3_nothing_is_computed_for_the_frozen(torch):
     wanting, frozen = matrix(torch, 2, 2, True), matrix(torch, 2, 2)
     slope = torch.ones(2, 2, dtype=torch.float64)
     for operation, kept in [(torch.mm, ("_saved_self", "_saved_mat2")), (torch.mul, ("_saved_self", "_saved_other"))]:
-        y = operation(wanting, frozen)
-        assert y.grad_fn.next_functions[1] == (None, 0)
-        assert [getattr(y.grad_fn, name) is None for name in kept] == [True, False]
-        first, second = y.grad_fn(slope)
-        assert first is not None and second is None
-
-        y = operation(frozen, wanting)
-        assert y.grad_fn.next_functions[0] == (None, 0)
-        assert [getattr(y.grad_fn, name) is None for name in kept] == [False, True]
-        first, second = y.grad_fn(slope)
-        assert first is None and second is not None
-
-    x, weight = matrix(torch, 2, 4, True)[None], matrix(torch, 2, 2)[None]
-    for one, other in [(x, weight), (x.detach(), weight.detach().requires_grad_())]:  # not so for other operations
-        node = torch.nn.functional.conv1d(one, other).grad_fn
-        assert node._saved_input is not None and node._saved_weight is not None
+        for one, other, first in ((wanting, frozen, True), (frozen, wanting, False)):
+            node = operation(one, other).grad_fn
+            assert [after is not None for after, _ in node.next_functions] == [first, not first]
+            assert [getattr(node, name) is not None for name in kept] == [not first, first]
+            assert [gradient is not None for gradient in node(slope)] == [first, not first]
 
 
 def test_c02_4_the_way_through_a_frozen_weight(torch):
@@ -140,11 +130,6 @@ def test_c02_8_scaled_and_cast_leaves_are_results(torch):
         assert behind.grad is not None and behind.grad.dtype == torch.float32
     a = leaf(torch)
     assert a.float() is a
-    assert torch.nn.Parameter(torch.tensor([1.0])).is_leaf and torch.nn.Parameter(torch.tensor([1.0])).requires_grad
-    assert not torch.nn.Parameter(torch.tensor([1.0]), requires_grad=False).requires_grad
-    assert not any(p.requires_grad for p in torch.nn.Linear(2, 2).requires_grad_(False).parameters())
-    good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
-    assert good.is_leaf
 
 
 def test_c02_9_retain_grad(torch):
@@ -161,8 +146,6 @@ def test_c02_9_retain_grad(torch):
     assert a.grad.tolist() == [203.0, 403.0]
     assert quietly(lambda: late.grad) is None
     assert h.retains_grad and not a.retains_grad
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
-        torch.tensor(1.0).retain_grad()
 
 
 def test_c02_10_no_flag_for_whole_numbers(torch):
@@ -171,12 +154,9 @@ def test_c02_10_no_flag_for_whole_numbers(torch):
         with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
             torch.tensor(values, requires_grad=True)
         plain = torch.tensor(values)
-        with pytest.raises(RuntimeError, match="floating point dtype can require gradients"):
-            plain.requires_grad_()
+        raises("floating point dtype can require gradients", plain.requires_grad_)
         with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
             plain.requires_grad = True
-        assert not plain.requires_grad
-        assert plain.float().requires_grad_().requires_grad
 
 
 def test_c02_11_the_flag_brings_no_history_back(torch):
@@ -184,8 +164,7 @@ def test_c02_11_the_flag_brings_no_history_back(torch):
     any weight."""
     w, x = torch.tensor(0.5, requires_grad=True), torch.tensor([1.0, -2.0, 3.0])
     loss = 1 - (w * x > 0.4).float().mean()
-    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
-        loss.backward()
+    raises("element 0 of tensors does not require grad", loss.backward)
     assert loss.is_leaf and not loss.requires_grad  # it was a leaf before
     loss.requires_grad = True
     loss.backward()
@@ -199,16 +178,10 @@ def test_c02_12_results_are_not_yours(torch):
     """Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it,
     and then moves the result and not the leaf."""
     h = leaf(torch) * 2
-    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
-        h.requires_grad = False
-    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
-        h.requires_grad = True
-    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
-        h.requires_grad_(False)
-    assert h.requires_grad
-    assert not h.requires_grad_().is_leaf
-    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
-        torch.optim.SGD([h], lr=0.1)
+    for flag in (True, False):
+        with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+            h.requires_grad = flag
+    raises("can't optimize a non-leaf Tensor", lambda: torch.optim.SGD([h], lr=0.1), ValueError)
     behind = leaf(torch)
     for optimizer in (torch.optim.SGD, torch.optim.Adam):
         h = behind * 2

@@ -1,6 +1,7 @@
 """The claims of lesson 03, vector-Jacobian products, on our engine and on real PyTorch."""
 
 import pytest
+from claims_kit import raises
 
 
 def two_outputs(torch):
@@ -60,25 +61,6 @@ def test_c03_3_rows_and_mixtures(torch):
     for a, b in ((10.0, 1.0), (20.0, 2.0), (-3.0, 0.5)):
         assert vjp(a, b) == [a * first + b * second for first, second in zip(*rows, strict=True)]
 
-    table = torch.autograd.functional.jacobian(lambda u, v: torch.stack([u * v, u + v]), (u.detach(), v.detach()))
-    assert [column.tolist() for column in table] == [[3.0, 1.0], [2.0, 1.0]]
-
-    if torch.__name__ == "torch":  # the two sentences about PyTorch alone: all rows in one pass, and its forward mode
-        passes = []
-        y.register_hook(lambda grad: passes.append(grad))
-        both = torch.autograd.grad(y, [u, v], torch.eye(2), is_grads_batched=True)
-        assert [column.tolist() for column in both] == [[3.0, 1.0], [2.0, 1.0]] and len(passes) == 1
-        arrived = []
-
-        def outputs(x):
-            y = x.exp()
-            y.register_hook(lambda grad: arrived.append(grad))
-            return y
-
-        J = torch.autograd.functional.jacobian(outputs, torch.zeros(10), vectorize=True)
-        assert torch.equal(J, torch.eye(10)) and len(arrived) == 1
-        assert all(hasattr(torch.func, name) for name in ("vjp", "jvp", "jacrev", "jacfwd"))
-
 
 def test_c03_4_the_jacobian_is_never_built(torch):
     """For 1000 numbers, exp keeps 4,000 bytes for backward; its Jacobian has 4,000,000, and functional.jacobian
@@ -115,11 +97,6 @@ def test_c03_5_grad_returns(torch):
     assert A.grad is None and B.grad is None
     assert c.grad is before and before.tolist() == [7.0, 7.0] and before._version == 0
 
-    h = c * 3  # why it says "leaf": a result that was asked to keep its gradient keeps it in this pass, too
-    h.retain_grad()
-    torch.autograd.grad(h, c, torch.ones(2))
-    assert h.grad.tolist() == [1.0, 1.0] and c.grad is before
-
 
 def test_c03_6_copies_are_added(torch):
     """An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added."""
@@ -139,9 +116,6 @@ def test_c03_7_the_matrix_product(torch):
     for_A, for_B = torch.autograd.grad(A @ B, [A, B], G)
     assert torch.equal(for_A, G @ B.T)
     assert torch.equal(for_B, A.T @ G)
-
-    by_hand = [[sum(G[i, j].item() * B[k, j].item() for j in range(2)) for k in range(3)] for i in range(2)]
-    assert for_A.tolist() == by_hand
 
 
 def test_c03_8_backwards_or_forwards(torch):
@@ -165,10 +139,6 @@ def test_c03_8_backwards_or_forwards(torch):
         assert spent == [16, 16, 4]
     assert backwards.tolist() == [columns]
 
-    x = torch.ones(4, requires_grad=True)
-    (gradient,) = torch.autograd.grad(J3 @ (J2 @ (J1 @ x)), x, torch.ones(1))
-    assert gradient.tolist() == columns
-
 
 def test_c03_9_measured_slopes_agree(torch):
     """In float64, where a function is smooth, a central difference along any direction d agrees closely with the
@@ -186,19 +156,6 @@ def test_c03_9_measured_slopes_agree(torch):
         measured = (f(start + 1e-5 * d) - f(start - 1e-5 * d)) / 2e-5
         assert measured.item() == pytest.approx((gradient * d).sum().item(), rel=1e-7)
 
-    d, x = d.float(), start.float()  # float32 has too few digits for it
-    rough = (f(x + 1e-5 * d) - f(x - 1e-5 * d)) / 2e-5
-    assert rough.item() != pytest.approx(measured.item(), rel=1e-5)
-
-    d = d.double()
-    wrong = gradient * torch.tensor([1.0, 1.0, 1.001], dtype=torch.float64)  # and notices one per mille
-    assert measured.item() != pytest.approx((wrong * d).sum().item(), rel=1e-5)
-
-    kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)  # why it says "smooth"
-    (at_kink,) = torch.autograd.grad(kink.relu().sum(), kink)
-    step = torch.tensor([1e-5], dtype=torch.float64)
-    assert ((step.relu() - (-step).relu()) / 2e-5).item() == pytest.approx(0.5) and at_kink.item() == 0.0
-
 
 def test_c03_10_unused_inputs(torch):
     """For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives
@@ -214,24 +171,12 @@ def test_c03_10_unused_inputs(torch):
     found = torch.autograd.grad(y, [c, other], G, retain_graph=True, materialize_grads=True)
     assert [g.tolist() for g in found] == [[11.0, 22.0], [0.0, 0.0]]
 
-    used = torch.autograd.grad((y + other.sum() * 0).sum(), other, retain_graph=True)  # behind them, though in vain
-    assert used[0].tolist() == [0.0, 0.0]
-    for how in ({}, {"allow_unused": True}, {"materialize_grads": True}):  # why it says "requires grad"
-        with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
-            torch.autograd.grad(y, [c, torch.ones(2)], G, retain_graph=True, **how)
-
-    with pytest.raises(RuntimeError, match="not have been used"):  # the error comes after the pass ...
-        torch.autograd.grad(y, [A, other], G)
-    with pytest.raises(RuntimeError, match="a second time"):  # ... which has used up the graph
-        y.sum().backward()
-
 
 def test_c03_11_weights_are_not_broadcast(torch):
     """An upstream gradient must have exactly the shape of the outputs: it is not broadcast."""
     for shape in ((), (1,), (2,), (1, 2), (2, 1), (4,)):
         _, _, _, _, y = layer(torch)
-        with pytest.raises(RuntimeError, match="Mismatch in shape: grad_output"):
-            y.backward(torch.ones(shape))
+        raises("Mismatch in shape: grad_output", lambda: y.backward(torch.ones(shape)))
 
     A, _, _, _, y = layer(torch)
     y.backward(torch.ones(2, 2))

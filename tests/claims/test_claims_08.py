@@ -1,14 +1,11 @@
 """The claims of lesson 08, views, on our engine and on real PyTorch."""
 
 import pytest
+from claims_kit import leaf, raises
 
 STALE = r"modified by an inplace operation: .* output 0 of AsStrided, is at version 1; expected version 0 instead"
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 MANY = "This view is the output of a function that returns multiple views"
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
 def matrix(torch):
@@ -26,8 +23,7 @@ def short(node):
 
 def test_c08_1_views_and_copies(torch):
     """Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version
-    counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
-    """
+    counter with their base; clone, arithmetic, and indexing with a list or a mask give copies."""
     views = [
         lambda t: t[0], lambda t: t[:, 1:], lambda t: t[::2], lambda t: t.T, lambda t: t.transpose(0, 1),
         lambda t: t.unsqueeze(0), lambda t: t[0].expand(2, 3), lambda t: t.unbind()[1], lambda t: t.split(1)[1],
@@ -49,23 +45,19 @@ def test_c08_1_views_and_copies(torch):
 
 def test_c08_2_where_strides_can_say_it(torch):
     """reshape gives a view where strides can describe the result and a copy where they cannot; contiguous()
-    gives back the tensor itself when it is contiguous already, and a copy when it is not.
-    """
+    gives back the tensor itself when it is contiguous already, and a copy when it is not."""
     t = matrix(torch)
     for view in (t.reshape(6), t.reshape(3, 2), t.T.reshape(3, 2, 1), t[:, 1:].reshape(2, 1, 2)):
         assert view._is_view() and place(view) == place(t)
     for copy in (t.T.reshape(6), t[:, 1:].reshape(4), t.T.contiguous()):
         assert not copy._is_view() and place(copy) != place(t)
-    with pytest.raises(RuntimeError, match="view size is not compatible with input tensor's size and stride"):
-        t.T.view(6)
     assert t.contiguous() is t
     assert t.T.contiguous().tolist() == t.T.tolist()
 
 
 def test_c08_3_one_base(torch):
     """The `_base` of a view is the first tensor and never another view; a detach() shares the memory but has no
-    base.
-    """
+    base."""
     y = leaf(torch) * 1
     deep = y.view(3, 1)[1:].T[0, 1:]
     assert deep._base is y and y._base is None
@@ -76,17 +68,10 @@ def test_c08_3_one_base(torch):
     assert detached._base is None and not detached._is_view()
     assert detached[1:]._base is detached
 
-    node = y.grad_fn
-    detached[1:].mul_(10)
-    assert y.tolist() == [1.0, 20.0, 30.0] and y._version == 1 and y.grad_fn is node
-    detached.numpy()[0] = 7.0
-    assert y.tolist() == [7.0, 20.0, 30.0] and y._version == 1
-
 
 def test_c08_4_lost_writes(torch):
     """An in-place operation on a copy, such as `y[[0]].mul_(10)`, raises nothing and leaves y as it was, but
-    `y[[0]] *= 10` writes to y.
-    """
+    `y[[0]] *= 10` writes to y."""
     for lost in (lambda y: y[[0]].mul_(10), lambda y: y[y > 0].mul_(10), lambda y: y.T.reshape(6).mul_(10)):
         y = matrix(torch)
         lost(y)
@@ -99,8 +84,7 @@ def test_c08_4_lost_writes(torch):
 
 def test_c08_5_the_base_is_rewritten(torch):
     """A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the
-    view's new node, on top of CopySlices.
-    """
+    view's new node, on top of CopySlices."""
     y = leaf(torch) * 2
     v = y[1:]
     old = y.grad_fn
@@ -141,8 +125,7 @@ def test_c08_6_as_if_built_out_of_place(torch):
 
 def test_c08_7_assignment(torch):
     """Assigning to a part sends the gradient to the value assigned and zero to what was replaced, and a plain
-    buffer becomes part of the graph when something that requires grad is assigned to a part of it.
-    """
+    buffer becomes part of the graph when something that requires grad is assigned to a part of it."""
     x, w = leaf(torch), leaf(torch, 5.0, 6.0)
     y = x * 2
     y[1:] = w
@@ -171,18 +154,10 @@ def test_c08_8_old_views_catch_up(torch):
         old.sum().backward()
         assert x.grad.tolist() == [2.0, 20.0, 0.0]
 
-    if hasattr(torch, "view_as_complex"):  # left out here: a view that strides cannot describe is taken again
-        pairs = torch.ones(2, 2, requires_grad=True) * 1
-        view = torch.view_as_complex(pairs)
-        pairs.mul_(2)
-        assert short(view.grad_fn) == "ViewAsComplexBackward0"
-        assert view.grad_fn.next_functions[0][0] is pairs.grad_fn
-
 
 def test_c08_9_views_of_leaves(torch):
     """Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and
-    counted, and the leaf stays a leaf.
-    """
+    counted, and the leaf stays a leaf."""
     x = leaf(torch)
     with pytest.raises(RuntimeError, match=LEAF_VIEW):
         x[0] = 5.0
@@ -195,29 +170,22 @@ def test_c08_9_views_of_leaves(torch):
         x.view(3, 1)[1:, 0] += 5.0
     assert x.tolist() == [5.0, 7.0, 8.0] and x._version == 3
     assert x.is_leaf and x.requires_grad
-    (x * x).sum().backward()
-    assert x.grad.tolist() == [10.0, 14.0, 16.0]
 
 
 def test_c08_10_many_views_from_one_call(torch):
     """While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed
-    with after their base was written to; without a history both are allowed.
-    """
+    with after their base was written to; without a history both are allowed."""
     for name, make in [
         ("Unbind", lambda y: y.unbind()), ("Unbind", lambda y: list(y)), ("Split", lambda y: y.split(2)),
         ("SplitWithSizes", lambda y: y.split([1, 2])), ("Split", lambda y: y.chunk(2)),
     ]:  # fmt: skip
         parts = make(leaf(torch) * 2)
-        with pytest.raises(RuntimeError, match=f"Output 1 of {name} is a view and is being modified inplace. {MANY}"):
-            parts[1].mul_(2)
+        raises(f"Output 1 of {name} is a view and is being modified inplace. {MANY}", lambda: parts[1].mul_(2))
 
         y = leaf(torch) * 2
         parts = make(y)
         y.mul_(3)
-        with pytest.raises(
-            RuntimeError, match=f"Output 0 of {name} is a view and its base .* modified inplace. {MANY}"
-        ):
-            parts[0].sum()
+        raises(f"Output 0 of {name} is a view and its base .* modified inplace. {MANY}", parts[0].sum)
 
         with torch.no_grad():
             parts[1].mul_(2)
@@ -232,45 +200,31 @@ def test_c08_10_many_views_from_one_call(torch):
 
 def test_c08_11_expanded_tensors(torch):
     """An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one
-    place.
-    """
+    place."""
     for base in (torch.ones(1), leaf(torch, 1.0) * 1):
         e = base.expand(3)
         assert e.stride() == (0,)
         for op in (lambda t: t.add_(1), lambda t: t.mul_(2)):
-            with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single"):
-                op(e)
+            raises("more than one element of the written-to tensor refers to a single", lambda: op(e))
         assert e.clone().add_(1).tolist() == [2.0, 2.0, 2.0]
         assert base.tolist() == [1.0] and base._version == 0
-
-    same_everywhere = torch.ones(1).expand(3)
-    assert same_everywhere.fill_(5).tolist() == [5.0, 5.0, 5.0]
-    assert same_everywhere.zero_().tolist() == [0.0, 0.0, 0.0]
 
 
 def test_c08_12_views_made_under_no_grad(torch):
     """A view made under no_grad of a tensor with history may not be written to outside no_grad."""
-    y = leaf(torch) * 2
-    outside, node = y[1:], y.grad_fn
-    with torch.no_grad():
-        outside.mul_(10)
-    assert y.tolist() == [2.0, 40.0, 60.0] and y._version == 1 and y.grad_fn is node
-
     y = leaf(torch) * 2
     with torch.no_grad():
         v = y[1:]
         v.add_(1)
     assert y.tolist() == [2.0, 5.0, 7.0]
     ambiguous = "created in no_grad mode and is being modified inplace with grad mode enabled. .* ambiguous"
-    with pytest.raises(RuntimeError, match=ambiguous):
-        v.mul_(2)
+    raises(ambiguous, lambda: v.mul_(2))
     assert y.tolist() == [2.0, 5.0, 7.0]
 
 
 def test_c08_13_stale_views(torch):
     """A write to one part of a tensor makes a saved view of another part stale, though none of the saved
-    numbers has changed.
-    """
+    numbers has changed."""
     x = leaf(torch)
     y = x * 1
     first, rest = y[:1], y[1:]
@@ -279,36 +233,14 @@ def test_c08_13_stale_views(torch):
     first.mul_(2)
 
     assert rest.tolist() == numbers
-    with pytest.raises(RuntimeError, match=STALE):
-        stale.sum().backward()
-    whole = y.sin()
-    first.mul_(2)
-    with pytest.raises(RuntimeError, match="output 0 of torch::autograd::CopySlices, is at version 2; expected"):
-        whole.sum().backward()
+    raises(STALE, stale.sum().backward)
     cured.sum().backward()
     assert x.grad.tolist() == pytest.approx([0.0, *torch.tensor(numbers).cos().tolist()])
-
-    for saved, named in (("rest", "AsStrided"), ("y", "Mul")):  # a write that nobody records
-        y = leaf(torch) * 1
-        first, rest = y[:1], y[1:]
-        z = {"rest": rest, "y": y}[saved].sin()
-        with torch.no_grad():
-            first.mul_(2)
-        with pytest.raises(RuntimeError, match=f"output 0 of {named}, is at version 1; expected version 0"):
-            z.sum().backward()
-
-    w, out = leaf(torch, 2.0), torch.zeros(4)
-    out[0] = 1.0
-    for t in range(3):
-        out[t + 1] = out[t] * w
-    with pytest.raises(RuntimeError, match="output 0 of AsStrided, is at version 4; expected version 3"):
-        out.sum().backward()
 
 
 def test_c08_14_a_hook_hands_out_a_view(torch):
     """A module with a full backward hook hands out a result that requires grad as a view made by a custom Function,
-    which may not be written to.
-    """
+    which may not be written to."""
     for module in (torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(3, 3))):
         x = leaf(torch).view(1, 3)
         assert not module(x)._is_view()
@@ -318,8 +250,7 @@ def test_c08_14_a_hook_hands_out_a_view(torch):
         out = module(x)
         assert out._is_view() and short(out.grad_fn) == "BackwardHookFunctionBackward"
         for write in (lambda t: t.relu_(), lambda t: torch.nn.ReLU(inplace=True)(t)):
-            with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view .* custom Function"):
-                write(module(x))
+            raises("Output 0 of BackwardHookFunction is a view .* custom Function", lambda: write(module(x)))
         module(x).relu().sum().backward()
         with torch.no_grad():
             assert not module(x)._is_view()

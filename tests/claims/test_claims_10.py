@@ -1,22 +1,16 @@
 """The claims of lesson 10, on our engine and on real PyTorch."""
 
 import copy
-import io
+import functools
 import itertools
 import math
 import random
 import warnings
 
 import pytest
+from claims_kit import CHANGED, leaf, raises
 
 from course_lib.teach import digits
-
-IN_PLACE = "modified by an inplace operation"
-
-
-def leaf(torch, *values):
-    """A leaf that requires grad."""
-    return torch.tensor(list(values), requires_grad=True)
 
 
 def fresh(torch, lr=0.1, layers=2, **settings):
@@ -56,46 +50,29 @@ def stepped(torch, optimizer, p, *gradients):
 
 def test_c10_1_a_step_writes_in_place(torch):
     """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
-    node, and with a higher version (unless the optimizer was made with `fused=True`).
-    """
+    node, and with a higher version (unless the optimizer was made with `fused=True`)."""
     writes = {"SGD": 1, "Adam": 1, "AdamW": 2, "RMSprop": 1, "Adagrad": 1}
     for name, count in writes.items():
         p, gradient = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
         p.grad, memory = gradient, p.data_ptr()
-        model_and_others = [p]
-        getattr(torch.optim, name)(model_and_others, lr=0.1).step()
+        getattr(torch.optim, name)([p], lr=0.1).step()
 
-        assert model_and_others[0] is p and p.data_ptr() == memory and p.tolist() != [1.0, 2.0]
+        assert p.data_ptr() == memory and p.tolist() != [1.0, 2.0]
         assert p.is_leaf and p.grad_fn is None and p.requires_grad
         assert p._version == count
         assert p.grad is gradient and gradient.tolist() == [3.0, 4.0] and gradient._version == 0
 
-    model, optimizer = fresh(torch)
-    loss = loss_of(torch, model)
-    loss.backward(retain_graph=True)
-    optimizer.step()
-    with pytest.raises(RuntimeError, match=IN_PLACE):  # the write is counted
-        loss.backward()
-
-    if torch.__name__ != "torch":
-        with pytest.raises(NotImplementedError, match="fused=True"):
-            fresh(torch, fused=True)
-        return
-    model, optimizer = fresh(torch, fused=True)
-    loss_of(torch, model).backward()
-    loss = loss_of(torch, model)
-    before = [p._version for p in model.parameters()]
-    optimizer.step()
-    optimizer.zero_grad()
-    loss.backward()
-    assert [p._version for p in model.parameters()] == before  # not counted, so the order SZB is silently wrong
-    assert [round(p.grad.item(), 4) for p in model.parameters()] == [-5.6, -4.0]
+    if torch.__name__ == "torch":
+        model, optimizer = fresh(torch, fused=True)
+        loss_of(torch, model).backward()
+        before = [p._version for p in model.parameters()]
+        optimizer.step()
+        assert [p._version for p in model.parameters()] == before  # not counted
 
 
 def test_c10_2_sgd_by_hand(torch):
     """Plain SGD is `p.add_(p.grad, alpha=-lr)`; weight decay first adds its multiple of p to the gradient, and momentum
-    puts a running sum in the gradient's place.
-    """
+    puts a running sum in the gradient's place."""
     for settings in ({}, {"weight_decay": 0.3}, {"momentum": 0.9}, {"momentum": 0.9, "weight_decay": 0.3}):
         start = [random.uniform(-2, 2) for _ in range(16)]
         p, q = leaf(torch, *start), torch.tensor(start)
@@ -111,22 +88,10 @@ def test_c10_2_sgd_by_hand(torch):
 
             assert p.tolist() == q.tolist(), settings  # to the last digit
 
-    p = leaf(torch, 1.0)
-    optimizer = torch.optim.SGD([p], lr=0.1, momentum=0.9, weight_decay=0.5)
-    assert stepped(torch, optimizer, p, 2.0, 2.0) == [0.75, 0.2875]  # the numbers of the lesson
-
-    fast, slow = leaf(torch, 1.0), leaf(torch, 1.0)
-    fast.grad, slow.grad = torch.ones(1), torch.ones(1)
-    torch.optim.SGD([{"params": [fast]}, {"params": [slow], "lr": 0.01}], lr=0.1).step()
-    assert [round(p.item(), 5) for p in (fast, slow)] == [0.9, 0.99]  # other parameters, other rates
-
 
 def test_c10_3_what_is_remembered(torch):
     """What an optimizer remembers of a parameter stands in `optimizer.state`; with SGD and Adam it appears there with
-    that parameter's first step: a sum for momentum; two averages and a count of steps for Adam.
-    """
-    assert len(torch.optim.Adagrad([leaf(torch, 1.0)]).state) == 1  # not so with this one
-
+    that parameter's first step: a sum for momentum; two averages and a count of steps for Adam."""
     wanted = {
         "SGD": ({}, []),
         "SGD with momentum": ({"momentum": 0.9}, ["momentum_buffer"]),
@@ -144,13 +109,11 @@ def test_c10_3_what_is_remembered(torch):
             assert all(key is not idle for key in optimizer.state)
             if name == "Adam":
                 assert optimizer.state[p]["step"].item() == count
-                assert [round(value, 4) for value in p.tolist()] == [1 - 0.1 * count] * 2  # whatever the gradient
 
 
 def test_c10_4_none_and_zero(torch):
     """`step()` skips a parameter whose `.grad` is None; a gradient of zero can still move it, by momentum or
-    weight decay.
-    """
+    weight decay."""
     makers = {
         "plain": lambda p: torch.optim.SGD([p], lr=0.1),
         "momentum": lambda p: torch.optim.SGD([p], lr=0.1, momentum=0.9),
@@ -162,19 +125,8 @@ def test_c10_4_none_and_zero(torch):
         optimizer = make(p)
         first, second = stepped(torch, optimizer, p, 1.0, None)
         assert first == second
-        if name == "Adam":
-            assert optimizer.state[p]["step"].item() == 1  # not even counted
         (third,) = stepped(torch, optimizer, p, 0.0)
         assert (third == first) == (name == "plain")
-
-    for set_to_none in (True, False):
-        model, optimizer = fresh(torch, momentum=0.9)
-        train(torch, model, optimizer, rounds=1)
-        before = model[0].weight.item()
-        optimizer.zero_grad(set_to_none=set_to_none)
-        optimizer.step()
-        assert (model[0].weight.grad is None) == set_to_none
-        assert (model[0].weight.item() == before) == set_to_none
 
 
 def test_c10_5_frozen_and_stepped(torch):
@@ -189,26 +141,17 @@ def test_c10_5_frozen_and_stepped(torch):
         values.append(p.item())
 
     assert values == [0.75, 0.5, 0.25]
-    optimizer.zero_grad()
-    optimizer.step()
-    assert p.item() == 0.25
-    p.requires_grad_(True)  # unfrozen: it is still in its group, and learns
-    p.sum().backward()
-    optimizer.step()
-    assert p.item() == 0.0
 
 
 def test_c10_6_six_orders(torch):
     """With no gradients at first, three calls follow the forward pass: Z clears, B is backward, S steps. ZBS and BSZ
     train; ZSB, BZS and SBZ never move a parameter; SZB raises in the second round if backward reads a parameter that
-    was stepped.
-    """
+    was stepped."""
     for order in map("".join, itertools.permutations("ZBS")):
         model, optimizer = fresh(torch)
         if order == "SZB":
             assert train(torch, model, optimizer, order, rounds=1) == [4.0]
-            with pytest.raises(RuntimeError, match=IN_PLACE):
-                train(torch, model, optimizer, order, rounds=1)
+            raises(CHANGED, lambda: train(torch, model, optimizer, order, rounds=1))
             continue
         losses = [round(loss, 4) for loss in train(torch, model, optimizer, order)]
         trains = order in ("ZBS", "BSZ")
@@ -222,15 +165,10 @@ def test_c10_6_six_orders(torch):
             seen.append(round(train(torch, model, optimizer, order, rounds=1)[0] ** 0.5, 4))
         assert seen == [round(3 - w, 4) for w in wanted]  # no error, and one round late
 
-    model, optimizer = fresh(torch)  # backward reads a parameter, but not one that is stepped
-    model[1].requires_grad_(False)
-    assert [round(loss, 4) for loss in train(torch, model, optimizer, "SZB")] == [4.0, 4.0, 2.56]
-
 
 def test_c10_7_clip_once(torch):
     """`clip_grad_norm_` multiplies all gradients in place by one factor and returns the norm they had; after each
-    micro-batch instead of after the last it can give another direction.
-    """
+    micro-batch instead of after the last it can give another direction."""
     p, q = leaf(torch, 0.0, 0.0), leaf(torch, 0.0)
     p.grad, q.grad = torch.tensor([1.0, 2.0]), torch.tensor([2.0])
     grads = [p.grad, q.grad]
@@ -240,10 +178,6 @@ def test_c10_7_clip_once(torch):
     assert [round(value, 4) for value in (*p.grad.tolist(), *q.grad.tolist())] == [0.5, 1.0, 1.0]
     assert p.grad is grads[0] and q.grad is grads[1] and [g._version for g in grads] == [1, 1]
     assert p._version == q._version == 0 and p.tolist() == [0.0, 0.0]
-
-    p.grad = torch.tensor([3.0, 4.0])
-    assert torch.nn.utils.clip_grad_norm_([p], 10.0).item() == 5.0  # short enough: the numbers stay
-    assert p.grad.tolist() == [3.0, 4.0]
 
     results = {}
     for after in ("last", "each"):
@@ -258,8 +192,7 @@ def test_c10_7_clip_once(torch):
 
 def test_c10_8_a_scheduler_writes_rates(torch):
     """`scheduler.step()` writes `lr` in the optimizer's groups, and no parameter and no gradient; called before
-    `optimizer.step()` it skips the first value of its schedule, with a warning.
-    """
+    `optimizer.step()` it skips the first value of its schedule, with a warning."""
     moves = {}
     for late in (True, False):
         p = leaf(torch, 0.0)
@@ -284,44 +217,24 @@ def test_c10_8_a_scheduler_writes_rates(torch):
     warning = "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTo"
     assert moves == {True: ([0.5, 0.25, 0.125], []), False: ([0.25, 0.125, 0.0625], [warning])}
 
-    with pytest.raises(ValueError, match="optimizer got an empty parameter list"):
-        parameters = fresh(torch)[0].parameters()
-        assert len(list(parameters)) == 2
-        torch.optim.SGD(parameters, lr=0.1)
-
 
 def test_c10_9_a_state_is_no_copy(torch):
     """`state_dict()` hands out the model's own memory: a best state that was not copied changes with every step."""
     model, optimizer = fresh(torch, lr=0.25)
     given, copied = model.state_dict(), copy.deepcopy(model.state_dict())
-    file = io.BytesIO()
-    torch.save(model.state_dict(), file)
-    shallow = dict(given)
-    assert given["0.weight"].data_ptr() == model[0].weight.data_ptr()
-    assert not given["0.weight"].requires_grad and given["0.weight"]._version == model[0].weight._version
     train(torch, model, optimizer, rounds=1)
 
-    assert model[0].weight.item() == given["0.weight"].item() == shallow["0.weight"].item() == 2.0
-    assert given["0.weight"]._version == model[0].weight._version
+    assert model[0].weight.item() == given["0.weight"].item() == 2.0
+    assert given["0.weight"].data_ptr() == model[0].weight.data_ptr()
     assert copied["0.weight"].item() == 1.0
-    model.load_state_dict(given)
-    assert loss_of(torch, model).item() == 1.0  # still that after the step
-    model.load_state_dict(copied)
-    assert loss_of(torch, model).item() == 4.0
-    file.seek(0)
-    assert torch.load(file)["0.weight"].item() == 1.0
-
-    losses = [4.0]
-    for _ in range(4):
-        train(torch, model, optimizer, rounds=1)
-        losses.append(loss_of(torch, model).item())
-    assert losses == [4.0, 1.0, 4.0, 1.0, 4.0]
+    for state, loss in ((given, 1.0), (copied, 4.0)):
+        model.load_state_dict(state)
+        assert loss_of(torch, model).item() == loss
 
 
 def test_c10_10_what_a_checkpoint_needs(torch):
     """With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes
-    on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises.
-    """
+    on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises."""
 
     def adam(model):
         return torch.optim.Adam(model.parameters(), lr=0.05)
@@ -344,27 +257,6 @@ def test_c10_10_what_a_checkpoint_needs(torch):
         assert seen[0] == wanted
         assert seen[1] != wanted and seen[1][0] == wanted[0]
 
-    model, optimizer = fresh(torch, momentum=0.9)
-    train(torch, model, optimizer)
-    state = copy.deepcopy(optimizer.state_dict())
-    before = state["state"][0]["momentum_buffer"].item()
-    again, its = fresh(torch, momentum=0.9)
-    its.load_state_dict(state)
-    train(torch, again, its)
-    assert state["state"][0]["momentum_buffer"].item() != before  # what is loaded is taken over, and not copied
-
-    model, optimizer = fresh(torch)  # the rate and what a scheduler counts are part of it
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    optimizer.step()
-    scheduler.step()
-    _, its = fresh(torch)
-    later = torch.optim.lr_scheduler.StepLR(its, step_size=2, gamma=0.5)
-    its.load_state_dict(optimizer.state_dict())
-    later.load_state_dict(scheduler.state_dict())
-    its.step()
-    later.step()
-    assert its.param_groups[0]["lr"] == 0.05
-
     net, ones = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5)), torch.ones(3, 4)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 
@@ -378,19 +270,15 @@ def test_c10_10_what_a_checkpoint_needs(torch):
             losses.append(loss.item())
         return losses
 
-    numbers, state = torch.get_rng_state(), copy.deepcopy(net.state_dict())
+    state = copy.deepcopy(net.state_dict())
     wanted = go_on()
     net.load_state_dict(state)
-    assert go_on() != wanted  # dropout draws other numbers
-    net.load_state_dict(state)
-    torch.set_rng_state(numbers)
-    assert go_on() == wanted
+    assert go_on() != wanted  # why it says "no random numbers": dropout draws others
 
 
 def test_c10_11_an_optimizer_holds_tensors(torch):
     """An optimizer steps the tensors it was given: a layer that is put in later does not learn, and nothing raises;
-    `load_state_dict` and `model.double()` keep the parameters the same objects.
-    """
+    `load_state_dict` and `model.double()` keep the parameters the same objects."""
     model, optimizer = fresh(torch)
     model[1] = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(model[1].weight, 0.5)
@@ -398,9 +286,6 @@ def test_c10_11_an_optimizer_holds_tensors(torch):
 
     assert model[1].weight.item() == 0.5 and model[1].weight.grad is not None
     assert model[0].weight.item() != 1.0
-    optimizer.add_param_group({"params": model[1].parameters(), "lr": 0.01})
-    train(torch, model, optimizer, rounds=1)
-    assert model[1].weight.item() != 0.5
 
     model, optimizer = fresh(torch)
     parameters = list(model.parameters())
@@ -408,16 +293,11 @@ def test_c10_11_an_optimizer_holds_tensors(torch):
     model.double()
     model.float().double()
     assert all(a is b for a, b in zip(model.parameters(), parameters, strict=True))
-    train(torch, model, optimizer, rounds=1)
-    assert [p.item() != 1.0 for p in model.parameters()] == [True, True]
-    model.load_state_dict(copy.deepcopy(model.state_dict()), assign=True)  # this one does exchange them
-    assert not any(a is b for a, b in zip(model.parameters(), parameters, strict=True))
 
 
 def test_c10_12_forward_writes_averages(torch):
     """In train mode the forward pass of batch norm writes its running averages, under no_grad too, and their versions
-    stay; in eval mode it writes nothing.
-    """
+    stay; in eval mode it writes nothing."""
     norm, batch = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]])
     averages = norm.running_mean, norm.running_var
     versions = [average._version for average in averages]
@@ -430,30 +310,11 @@ def test_c10_12_forward_writes_averages(torch):
 
     assert seen == [[0.2, 1.1, 1], [0.38, 1.19, 2], [0.38, 1.19, 2], [0.38, 1.19, 2]]
     assert [average._version for average in averages] == versions
-    with torch.no_grad():
-        assert norm.eval()(batch).tolist() != norm.train()(batch).tolist()
-
-    result = torch.nn.BatchNorm1d(1)(batch)
-    assert [round(value, 4) for value in result.flatten().tolist()] == [-1.0, 1.0]  # divided by the root of 1, not of 2
-
-    net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1))
-    first, second = (net(batch).square().sum() for _ in range(2))
-    first.backward()  # two forward passes before one backward: nothing is stale
-    second.backward()
-
-    drop, ones = torch.nn.Dropout(0.5), torch.ones(50)
-    masks = []
-    for _ in range(2):
-        torch.manual_seed(3)
-        masks.append(drop(ones).tolist())
-    assert masks[0] == masks[1] != drop(ones).tolist()
-    assert drop.eval()(ones).tolist() == ones.tolist()
 
 
 def test_c10_13_read_all_then_write(torch):
     """When two losses come from one forward pass, a step between their backward passes raises if the second still has
-    to read a weight that was stepped.
-    """
+    to read a weight that was stepped."""
 
     def two(layers, early):
         """The trunk's and the heads' weights after one round."""
@@ -471,8 +332,7 @@ def test_c10_13_read_all_then_write(torch):
         second.step()
         return [round(p.item(), 4) for part in (trunk, actor, critic) for p in part.parameters()]
 
-    with pytest.raises(RuntimeError, match=IN_PLACE):
-        two(layers=2, early=True)
+    raises(CHANGED, lambda: two(layers=2, early=True))
     assert two(layers=2, early=False) == [1.8, 1.8, 1.4, 1.4]
     assert two(layers=1, early=True) == [1.4, 1.4, 1.4]  # the trunk's weight is kept by nobody: no error
     assert two(layers=1, early=False) == [1.8, 1.4, 1.4]
@@ -480,8 +340,7 @@ def test_c10_13_read_all_then_write(torch):
 
 def test_c10_14_a_loader(torch):
     """A DataLoader fetches nothing before a batch is asked for; then it asks the dataset once for each sample and its
-    collate function once for each batch, and the last batch may be smaller.
-    """
+    collate function once for each batch, and the last batch may be smaller."""
     data, log = torch.utils.data, []
 
     class Ten(data.Dataset):
@@ -502,13 +361,8 @@ def test_c10_14_a_loader(torch):
     assert log == []
     inputs, targets = next(batches)
     assert log == [0, 1, 2, 3, 4] and tuple(inputs.shape) == (4, 2) and targets.tolist() == [0, 1, 0, 1]
-    assert targets.dtype == torch.int64
     assert [len(inputs) for inputs, _ in batches] == [4, 2]
     assert log == [0, 1, 2, 3, 4, 4, 5, 6, 7, 4, 8, 9, 2]
-
-    assert [len(inputs) for inputs, _ in data.DataLoader(Ten(), batch_size=4, drop_last=True)] == [4, 4]
-    with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
-        next(iter(data.DataLoader([torch.ones(3), torch.ones(2)], batch_size=2)))
 
 
 def test_c10_15_orders(torch):
@@ -521,30 +375,41 @@ def test_c10_15_orders(torch):
     assert passes[0] == passes[1] != passes[2]
     assert passes[0][0] != passes[0][1]
     assert all(sorted(order) == list(range(10)) for pair in passes for order in pair)
-    assert passes[0][0] == [6, 7, 1, 4, 2, 0, 9, 8, 3, 5]  # on both libraries
 
 
-def digit_reader(torch, layers=(), epochs=10):
-    """The network of the lesson, trained on 1400 digits; and data: the 397 others, the same sorted by digit."""
+@functools.cache
+def trained_reader(torch):
+    """The state of the lesson's network, trained on 1400 digits; data: the 397 others, the same sorted by digit."""
     nn, data = torch.nn, torch.utils.data
     images, labels = digits(torch)
     everything = data.TensorDataset(images.double(), labels)
     torch.manual_seed(0)
     known, unseen = data.random_split(everything, [1400, 397])
-    torch.manual_seed(0)
-    parts = nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 10)
-    net = nn.Sequential(nn.Flatten(), *parts, *layers).double()
-    optimizer, losses = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), []
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     loader = data.DataLoader(known, batch_size=50, shuffle=True)
-    for _ in range(epochs):
+    for _ in range(10):
         for inputs, targets in loader:
             optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(net(inputs), targets)
-            loss.backward()
+            nn.functional.cross_entropy(net(inputs), targets).backward()
             optimizer.step()
-            losses.append(loss.item())
     in_order = data.Subset(everything, sorted(unseen.indices, key=lambda i: labels[i].item()))
-    return net, unseen, in_order, losses
+    return net.state_dict(), unseen, in_order
+
+
+def network(torch):
+    torch.manual_seed(0)
+    nn = torch.nn
+    parts = nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 10)
+    return nn.Sequential(nn.Flatten(), *parts).double()
+
+
+def digit_reader(torch):
+    """The trained network, and its data."""
+    state, *data = trained_reader(torch)
+    net = network(torch)
+    net.load_state_dict(state)
+    return net, *data
 
 
 def share(torch, net, data):
@@ -556,8 +421,7 @@ def share(torch, net, data):
 
 def test_c10_16_scores(torch):
     """`CrossEntropyLoss` takes scores: behind a softmax layer the loss of ten classes cannot fall below 1.4612, and
-    nothing raises.
-    """
+    nothing raises."""
     loss, floor = torch.nn.CrossEntropyLoss(), math.log(math.e + 9) - 1
     assert round(floor, 4) == 1.4612
     perfect = torch.eye(10)
@@ -567,30 +431,25 @@ def test_c10_16_scores(torch):
         assert loss(probabilities, torch.arange(50) % 10).item() >= floor - 1e-6
     assert loss(perfect * 100, torch.arange(10)).item() < 1e-6  # as scores
 
-    *_, losses = digit_reader(torch, [torch.nn.Softmax(dim=1)], epochs=4)
-    assert min(losses) > floor and losses[-1] < 1.6
-
 
 def test_c10_17_digits(torch):
     """A network of two layers with batch norm, trained on 1400 handwritten digits for ten epochs, reads more than 95 %
-    of 397 others.
-    """
-    net, unseen, *_ = digit_reader(torch)
+    of 397 others."""
+    net, unseen, _ = digit_reader(torch)
 
     assert share(torch, net.eval(), unseen) > 0.95
 
 
 def test_c10_18_the_company_of_a_sample(torch):
     """In train mode what batch norm makes of a sample depends on the rest of its batch, so a network that reads digits
-    in eval mode fails on batches of a single digit in train mode, and nothing raises.
-    """
+    in eval mode fails on batches of a single digit in train mode, and nothing raises."""
     norm = torch.nn.BatchNorm1d(1)
     three = [norm(torch.tensor([[3.0], [other]]))[0].item() for other in (1.0, 5.0)]
     assert three[0] > 0.9 and three[1] < -0.9
     norm.eval()
     assert norm(torch.tensor([[3.0], [1.0]]))[0].item() == norm(torch.tensor([[3.0], [5.0]]))[0].item()
 
-    net, unseen, in_order, _ = digit_reader(torch)
+    net, unseen, in_order = digit_reader(torch)
     trained, found = copy.deepcopy(net.state_dict()), []
     for mode in (net.eval, net.train):
         for data in (unseen, in_order):
@@ -600,19 +459,13 @@ def test_c10_18_the_company_of_a_sample(torch):
     assert min(found[:3]) > 0.9 and found[3] < 0.5
     assert found[0] == found[1]
 
-    with pytest.raises(ValueError, match="Expected more than 1 value per channel when training"):
-        net(digits(torch)[0][:1].double())
-
 
 def test_c10_19_a_day_of_zeros(torch):
     """Batches of a single kind in train mode, even under no_grad, move the buffers so that the network is worse in eval
-    mode afterwards, although no parameter has changed.
-    """
-    net, unseen, in_order, _ = digit_reader(torch)
+    mode afterwards, although no parameter has changed."""
+    net, unseen, in_order = digit_reader(torch)
     before, parameters = share(torch, net.eval(), unseen), [p.tolist() for p in net.parameters()]
-    trained = copy.deepcopy(net.state_dict())
     zeros = torch.utils.data.Subset(in_order, range(34))
-    assert {target.item() for _, target in zeros} == {0}
     net.train()
     for _ in range(20):
         share(torch, net, zeros)
@@ -620,5 +473,3 @@ def test_c10_19_a_day_of_zeros(torch):
 
     assert before > 0.95 and after < before - 0.05
     assert [p.tolist() for p in net.parameters()] == parameters
-    net.load_state_dict(trained)
-    assert share(torch, net, unseen) == before  # what was lost stood in the buffers

@@ -1,20 +1,15 @@
 """The claims of lesson 11, custom Functions, on our engine and on real PyTorch."""
 
 import gc
-import warnings
 import weakref
 
 import pytest
+from claims_kit import CHANGED, no_collector, raises
+from claims_kit import function as make
 
 
 def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0), dtype=torch.float64, requires_grad=True)
-
-
-def make(torch, forward, backward, name="Fn"):
-    """A Function class with these two static methods."""
-    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
 
 
 def mix_backward(ctx, grad):
@@ -69,8 +64,7 @@ def test_c11_1_ctx_is_the_node(torch):
 
 def test_c11_2_the_last_call_counts(torch):
     """Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or
-    None is refused when apply records.
-    """
+    None is refused when apply records."""
     x = leaf(torch)
 
     def twice(ctx, x):
@@ -79,23 +73,12 @@ def test_c11_2_the_last_call_counts(torch):
 
     kept = keep(torch, twice).apply(x).grad_fn.saved_tensors
     assert len(kept) == 2 and kept[0] is None and kept[1] is x
-    if torch.__name__ == "torch":  # what the lesson says of PyTorch's documentation
-        documented = torch.autograd.function.FunctionCtx.save_for_backward.__doc__
-        assert "at most once" in documented and "x * y + y * z + w * y" in documented
-
-    reached = []
-    for position, wrong in ((1, 3), (1, "text"), (1, [x]), (1, 2.5)):
-
-        def act(ctx, x, wrong=wrong):
-            ctx.save_for_backward(x, wrong)
-            reached.append(wrong)  # the call itself does not raise
-
-        message = f"can only save variables, but argument {position} is of type {type(wrong).__name__}"
-        with pytest.raises(TypeError, match=message):
-            keep(torch, act).apply(x)
+    for wrong in (3, "text", [x], 2.5):
+        wrongly = keep(torch, lambda ctx, x, wrong=wrong: ctx.save_for_backward(x, wrong))
+        message = f"can only save variables, but argument 1 is of type {type(wrong).__name__}"
+        raises(message, lambda: wrongly.apply(x), TypeError)
         with torch.no_grad():
-            keep(torch, act).apply(x)  # nothing is recorded, so nothing is packed
-    assert len(reached) == 8
+            wrongly.apply(x)  # nothing is recorded, so nothing is packed
 
 
 def test_c11_3_only_names(torch):
@@ -108,7 +91,6 @@ def test_c11_3_only_names(torch):
 
     x = leaf(torch)
     node = keep(torch, act).apply(x).grad_fn
-    node.save_for_backward(x, x, x)  # after forward there is nobody who packs
 
     assert seen == [()]
     assert len(node.saved_tensors) == 1 and node.saved_tensors[0] is x
@@ -116,8 +98,7 @@ def test_c11_3_only_names(torch):
 
 def test_c11_4_slot_or_attribute(torch):
     """A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an
-    attribute of ctx gives a wrong gradient without an error.
-    """
+    attribute of ctx gives a wrong gradient without an error."""
 
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -134,20 +115,15 @@ def test_c11_4_slot_or_attribute(torch):
             if edited:
                 h.mul_(10)
             if edited and fn is slot:
-                with pytest.raises(RuntimeError, match="is at version 1; expected version 0 instead"):
-                    y.backward()
+                raises("is at version 1; expected version 0 instead", y.backward)
             else:
                 y.backward()
                 assert x.grad.item() == (1200.0 if edited else 12.0)
-                with pytest.raises(RuntimeError, match="freed"):
-                    y.grad_fn.saved_tensors  # noqa: B018  backward releases slots, also those it did not read
-                assert y.grad_fn.mine is h  # and leaves attributes alone
 
 
 def test_c11_5_a_result_on_ctx(torch):
     """A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is
-    freed with its last name.
-    """
+    freed with its last name."""
 
     def forward(ctx, x, slot):
         result = x.exp()
@@ -156,19 +132,11 @@ def test_c11_5_a_result_on_ctx(torch):
         return result
 
     fn = make(torch, forward, lambda ctx, grad: (grad, None))
-    gc.collect()
-    gc.disable()
-    try:
+    with no_collector():
         held = [weakref.ref(fn.apply(leaf(torch), slot)) for slot in (True, False)]
         assert [result() is not None for result in held] == [False, True]
         gc.collect()
         assert [result() is not None for result in held] == [False, False]
-        result = keep(torch, lambda ctx, x: setattr(ctx, "x", x)).apply(leaf(torch) * 1)
-        seen = weakref.ref(result)
-        del result
-        assert seen() is None  # an input on ctx makes no ring
-    finally:
-        gc.enable()
 
 
 def second_derivatives(torch, fn):
@@ -181,24 +149,9 @@ def second_derivatives(torch, fn):
 
 def test_c11_6_intermediates_are_constants(torch):
     """An intermediate that forward saved is a constant to the second derivative, which then lacks a term without
-    any error.
-    """
+    any error."""
     assert second_derivatives(torch, mix(torch)) == [5.0, 1.0]
     assert second_derivatives(torch, again(torch)) == [5.0, 5.0]
-
-    def with_w(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y, w
-
-    def backward(ctx, grad, grad_w):
-        first, second, _ = mix_backward(ctx, grad)
-        return first + grad_w * ctx.z, second, None
-
-    fn = make(torch, with_w, backward)
-    only_first = type("OnlyFirst", (), {"apply": staticmethod(lambda *args: fn.apply(*args)[0])})
-    assert second_derivatives(torch, only_first) == [5.0, 5.0]  # as an output it has a history
 
 
 def test_c11_7_gradgradcheck(torch):
@@ -211,55 +164,27 @@ def test_c11_7_gradgradcheck(torch):
 
     assert found == [True, False, True, True]
 
-    def half(ctx, grad):
-        first, second, _ = mix_backward(ctx, grad)
-        return first, second / 2, None
-
-    def gradcheck(fn, *inputs):
-        return torch.autograd.gradcheck(lambda *given: fn.apply(*given, 4.0), inputs, raise_exception=False)
-
-    assert not gradcheck(mix(torch, half), x, y)
-
-    def step(ctx, u, number):
-        ctx.save_for_backward(u)
-        return (u >= 0).to(u.dtype)
-
-    def smooth_slope(ctx, grad):
-        s = torch.sigmoid(ctx.saved_tensors[0])
-        return grad * s * (1 - s), None
-
-    assert not gradcheck(make(torch, step, smooth_slope), x)  # a replaced slope is not the step's
-    small = [torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch warns of float32
-        assert not gradcheck(again(torch), *small)
-
 
 def test_c11_8_once_differentiable(torch):
     """once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no
-    history, the result has none either, and in a loss it is a constant, without an error.
-    """
+    history, the result has none either, and in a loss it is a constant, without an error."""
     once = mix(torch, torch.autograd.function.once_differentiable(mix_backward))
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
     plain = torch.autograd.grad(mix(torch).apply(x, y, 4.0) ** 2, (x, y))
     gx, gy = torch.autograd.grad(once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
 
     assert [gx.item(), gy.item()] == [g.item() for g in plain]
-    with pytest.raises(RuntimeError, match="differentiate twice a function that was marked with @once_different"):
-        gy.backward()
+    raises("differentiate twice a function that was marked with @once_different", gy.backward)
 
     gx, gy = torch.autograd.grad(once.apply(x, y, 4.0), (x, y), create_graph=True)
     assert not gx.requires_grad and not gy.requires_grad
     (7 * x + gx * gx + gy * gy).backward()  # a loss and a penalty: the penalty is a constant
     assert x.grad.item() == 7.0
-    with pytest.raises(RuntimeError, match="does not require grad"):  # asked for alone, it is no way to x
-        gy.backward()
 
 
 def test_c11_9_what_backward_owes(torch):
     """backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor
-    nothing smaller than it.
-    """
+    nothing smaller than it."""
     refused = {
         r"incorrect number of gradients \(expected 2, got 1\)": lambda ctx, g: 2 * g,
         r"incorrect number of gradients \(expected 2, got 3\)": lambda ctx, g: (2 * g, None, g),
@@ -271,17 +196,7 @@ def test_c11_9_what_backward_owes(torch):
     }
     for message, backward in refused.items():
         y = make(torch, lambda ctx, x, n: x * n, backward).apply(leaf(torch), 2)
-        with pytest.raises(RuntimeError, match=message):
-            y.sum().backward()
-
-    accepted = {
-        (2.0, 2.0): lambda ctx, g: (2 * g, None, None),  # more Nones are forgiven
-        (6.0, 6.0): lambda ctx, g: (torch.full((3, 2), 2.0), None),  # a wider one is summed
-    }
-    for wanted, backward in accepted.items():
-        x = leaf(torch)
-        make(torch, lambda ctx, x, n: x * n, backward).apply(x, 2).sum().backward()
-        assert tuple(x.grad.tolist()) == wanted
+        raises(message, y.sum().backward)
 
 
 def test_c11_10_needs_input_grad(torch):
@@ -301,15 +216,11 @@ def test_c11_10_needs_input_grad(torch):
     fn.apply(torch.ones(2), leaf(torch) * 1, 3).sum().backward()
 
     assert seen == [(True, False, False)] * 2 + [(False, True, False)] * 2
-    plain = torch.ones(2)
-    fn.apply(leaf(torch), plain, 3).sum().backward()
-    assert plain.grad is None  # what backward returned for it was thrown away
 
 
 def test_c11_11_mark_dirty(torch):
     """Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it,
-    argument and result are the same tensor.
-    """
+    argument and result are the same tensor."""
 
     def forward(ctx, x, mark):
         x.mul_(3)
@@ -330,23 +241,6 @@ def test_c11_11_mark_dirty(torch):
         assert torch.autograd.grad(h, x, retain_graph=True)[0].item() == slope
         assert torch.autograd.grad(y, x)[0].item() == 3.0
 
-    def not_returned(ctx, x):
-        ctx.mark_dirty(x)
-        return x.mul_(3) * 1
-
-    with pytest.raises(RuntimeError, match="marked as dirty"):
-        make(torch, not_returned, lambda ctx, grad: 3 * grad).apply(leaf(torch) * 1)
-
-    def two_calls(ctx, x, y):
-        ctx.mark_dirty(x.mul_(3))
-        ctx.mark_dirty(y.mul_(3))
-        return x, y
-
-    fn = make(torch, two_calls, lambda ctx, a, b: (3 * a, 3 * b))
-    first, second = leaf(torch) * 1, leaf(torch) * 1
-    results = fn.apply(first, second)
-    assert results[0] is not first and results[1] is second  # the second call has replaced the first
-
 
 def with_rounded(torch, tell, log):
     """Two results, the second of which has no useful gradient; `tell(ctx, it)` is called in forward."""
@@ -365,8 +259,7 @@ def with_rounded(torch, tell, log):
 
 def test_c11_12_mark_non_differentiable(torch):
     """A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for
-    it, a loss made of it trains nothing without an error.
-    """
+    it, a loss made of it trains nothing without an error."""
     x = leaf(torch)
     _, rounded = with_rounded(torch, lambda ctx, rounded: None, []).apply(x)
     assert rounded.requires_grad
@@ -375,17 +268,7 @@ def test_c11_12_mark_non_differentiable(torch):
 
     doubled, rounded = with_rounded(torch, lambda ctx, rounded: ctx.mark_non_differentiable(rounded), []).apply(x)
     assert doubled.requires_grad and not rounded.requires_grad
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        rounded.sum().backward()
-
-    def two_calls(ctx, x):
-        results = x.round(), x.floor()
-        for result in results:
-            ctx.mark_non_differentiable(result)
-        return results
-
-    rounded, floor = make(torch, two_calls, lambda ctx, *grads: grads[0]).apply(x)
-    assert rounded.requires_grad and not floor.requires_grad  # the second call has replaced the first
+    raises("does not require grad", rounded.sum().backward)
 
 
 def test_c11_13_set_materialize_grads(torch):
@@ -421,13 +304,6 @@ def test_c11_14_setup_context(torch):
     x = leaf(torch)
     direct, applied = Scale.forward(x, 3.0), Scale.apply(x, 3.0)
 
-    real = torch.__name__ == "torch"
-    assert [hasattr(torch.autograd.Function, name) for name in ("jvp", "vmap")] == [real, real]
-    if real:  # what the lesson says of torch.func
-        assert torch.func.grad(lambda x: Scale.apply(x, 3.0).sum())(x.detach()).tolist() == [3.0, 3.0]
-        with pytest.raises(RuntimeError, match="setup_context"):
-            torch.func.grad(lambda x: keep(torch, lambda ctx, x: None).apply(x).sum())(x.detach())
-        del seen[1:]
     assert len(seen) == 1 and seen[0][0][0] is x and seen[0][0][1] == 3.0 and seen[0][1] == [3.0, 6.0]
     assert direct.grad_fn.name() == "MulBackward0" and applied.grad_fn.name() == "ScaleBackward"
     for y in (direct, applied):
@@ -436,49 +312,28 @@ def test_c11_14_setup_context(torch):
 
 def test_c11_15_the_gradient_that_comes_in(torch):
     """A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without
-    an error.
-    """
-
-    def halve(ctx, grad):
-        grad /= 2
-        return grad
-
-    def clear(ctx, grad):
-        right = grad.clone()
-        grad.zero_()
-        return right
-
+    an error."""
     found = []
-    for backward in (lambda ctx, grad: grad.mul_(2), halve, clear, lambda ctx, grad: grad * 2):
+    for backward in (lambda ctx, grad: grad.mul_(2), lambda ctx, grad: grad * 2):
         x, grad = leaf(torch), torch.ones(2, dtype=torch.float64)
         h = x * 1
         y = h + make(torch, lambda ctx, x: x * 2, backward).apply(h)
         (slope,) = torch.autograd.grad(y, x, grad)
         found.append((slope.tolist(), grad.tolist()))
 
-    wanted = [(4.0, 2.0), (1.0, 0.5), (1.0, 0.0), (3.0, 1.0)]
-    assert found == [([slope] * 2, [left] * 2) for slope, left in wanted]
+    assert found == [([4.0] * 2, [2.0] * 2), ([3.0] * 2, [1.0] * 2)]
 
 
 def test_c11_16_tensors_in_lists(torch):
     """A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises."""
-
-    class Total(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, first, others):
-            return first + sum(others)
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad, None
-
+    total = make(torch, lambda ctx, first, others: first + sum(others), lambda ctx, grad: (grad, None))
     a, b = (torch.tensor(value, requires_grad=True) for value in (1.0, 2.0))
-    result = Total.apply(a, [b])
+    result = total.apply(a, [b])
     result.backward()
     assert (a.grad.item(), b.grad) == (1.0, None)
     assert result.grad_fn.needs_input_grad == (True, False)
     assert len(result.grad_fn.next_functions) == 1
-    assert not Total.apply(torch.tensor(1.0), [b]).requires_grad
+    assert not total.apply(torch.tensor(1.0), [b]).requires_grad
 
 
 def test_c11_17_a_fake_backward(torch):
@@ -500,8 +355,7 @@ def test_c11_17_a_fake_backward(torch):
 
 def test_c11_18_gather(torch):
     """gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number
-    that was read twice gets the sum.
-    """
+    that was read twice gets the sum."""
     x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]], requires_grad=True)
     index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
     picked = x.gather(1, index)
@@ -510,32 +364,11 @@ def test_c11_18_gather(torch):
     upstream = torch.tensor([[1.0, 2.0, 4.0, 8.0], [16.0, 32.0, 64.0, 128.0]])
     picked.backward(upstream)
     assert x.grad.tolist() == [[4.0, 8.0, 3.0], [224.0, 16.0, 0.0]]
-    assert torch.zeros(2, 3).scatter_add(1, index, upstream).tolist() == x.grad.tolist()
-    overwritten = torch.zeros(2, 3).scatter(1, index, upstream)
-    assert overwritten[0, 2].item() in (1.0, 2.0)  # one of the two is lost
-
-    class Pick(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, index):
-            ctx.save_for_backward(index)
-            ctx.shape = x.shape
-            return x.gather(1, index)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (index,) = ctx.saved_tensors
-            return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
-
-    x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(Pick.apply, (x, index)) and torch.autograd.gradgradcheck(Pick.apply, (x, index))
-    assert x.gather(1, index).grad_fn._saved_self.shape == x.shape  # what the built-in one keeps, and ours does not
-    assert [slot.numel() for slot in Pick.apply(x, index).grad_fn.saved_tensors] == [8]
 
 
 def test_c11_19_cross_entropy_by_gather(torch):
     """Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes
-    a table of N times N numbers, whose mean is another loss, and nothing raises.
-    """
+    a table of N times N numbers, whose mean is another loss, and nothing raises."""
     scores, targets = torch.randn(5, 4, dtype=torch.float64, requires_grad=True), torch.tensor([0, 3, 1, 1, 2])
     log_p, right = scores.log_softmax(1), torch.nn.functional.cross_entropy(scores, targets)
     picked = -log_p.gather(1, targets[:, None]).mean()
@@ -546,78 +379,52 @@ def test_c11_19_cross_entropy_by_gather(torch):
     table = log_p[:, targets]
     assert tuple(table.shape) == (5, 5) and abs(-table.mean().item() - right.item()) > 1e-6
     (-table.mean()).backward()  # nothing raises
-    with pytest.raises(RuntimeError, match="same number of dimensions as input tensor"):
-        log_p.gather(1, targets)
 
 
 def test_c11_20_all_slots_are_checked(torch):
     """Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was
-    overwritten.
-    """
-
-    class Half(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, factor):
-            ctx.save_for_backward(factor, *([x] if Half.keeps_it else []))
-            return x * factor
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0], None
+    overwritten."""
 
     for keeps_it in (False, True):
-        Half.keeps_it = keeps_it
+
+        def forward(ctx, x, factor, keeps_it=keeps_it):
+            ctx.save_for_backward(factor, *([x] if keeps_it else []))
+            return x * factor
+
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         h = x * 1
-        y = Half.apply(h, torch.tensor(0.5))
+        half = make(torch, forward, lambda ctx, grad: (grad * ctx.saved_tensors[0], None))
+        y = half.apply(h, torch.tensor(0.5))
         h.mul_(3)
         if keeps_it:
-            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-                y.sum().backward()
+            raises(CHANGED, y.sum().backward)
         else:
             y.sum().backward()
             assert x.grad.tolist() == [0.5, 0.5]
 
-    one, small = torch.tensor([1e8, 1.0, 1.0]).cumsum(0), torch.tensor([1e4, 1.0, 1.0]).cumsum(0)
-    assert [(t[2] - t[0]).item() for t in (one, small)] == [0.0, 2.0]  # what the lesson says of a running total
-
 
 def test_c11_21_a_borrowed_backward(torch):
     """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that
-    other one, and the gradient can be wrong without an error.
-    """
+    other one, and the gradient can be wrong without an error."""
 
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, t):
-            ctx.save_for_backward(t)
-            return t**3
+    def cube(ctx, t):
+        ctx.save_for_backward(t)
+        return t**3
 
-        @staticmethod
-        def backward(ctx, grad):
-            (t,) = ctx.saved_tensors
-            return 3 * t * t * grad
+    cubed = make(torch, cube, lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad)
 
-    class Borrows(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, saves_last):
-            if not saves_last:
-                ctx.save_for_backward(x)
-            out = Cube.forward(ctx, x * 10)
-            if saves_last:
-                ctx.save_for_backward(x)
-            return out
+    def borrowing(ctx, x, saves_last):
+        if not saves_last:
+            ctx.save_for_backward(x)
+        out = cubed.forward(ctx, x * 10)
+        if saves_last:
+            ctx.save_for_backward(x)
+        return out
 
-        @staticmethod
-        def backward(ctx, grad):
-            return Cube.backward(ctx, grad) * 10, None
-
+    borrows = make(torch, borrowing, lambda ctx, grad: (cubed.backward(ctx, grad) * 10, None))
     for saves_last, slot, slope in ((True, 1.0, 30.0), (False, 10.0, 3000.0)):
         x = torch.tensor([1.0], requires_grad=True)
-        y = Borrows.apply(x, saves_last)
+        y = borrows.apply(x, saves_last)
         assert [t.item() for t in y.grad_fn.saved_tensors] == [slot]
         y.backward()
         assert x.grad.item() == slope
-    x = torch.tensor([1.0], requires_grad=True)
-    Cube.apply(x * 10).backward()
-    assert x.grad.item() == 3000.0

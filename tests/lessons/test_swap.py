@@ -1,11 +1,14 @@
 """The course's promise about names: replace the import by `import torch`, and the same is printed.
 
-And the promise about pictures: with no layout engine at all every lesson still runs.
+And the promise about pictures: with no layout engine at all every lesson still runs. One run shows both; where PyTorch
+is not installed, our engine takes its place in it.
 """
 
 import difflib
 import functools
+import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,28 +23,21 @@ RUNNER = Path(__file__).with_name("swap_runner.py")
 PATIENCE = 240  # seconds for all lessons together
 
 
-def run(library: str, layout: str, paths: list[Path]) -> dict[str, list | dict]:
-    """What swap_runner saw in each notebook, by lesson name."""
+LIBRARY = "torch" if importlib.util.find_spec("torch") or os.environ.get("COURSE_REQUIRE_TORCH") else "course_lib"
+
+
+@functools.cache
+def run_all() -> dict[str, list | dict]:
+    """What swap_runner saw in each committed notebook, and in the mini notebook that tests this file, by name."""
     with tempfile.TemporaryDirectory(prefix="course-swap-") as out:
-        done = subprocess.run(
-            [sys.executable, str(RUNNER), out, library, layout, *map(str, paths)],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
+        nbformat.write(SWAPPED, Path(out) / "mini.ipynb")
+        paths = [path for stem in ALL if (path := NOTEBOOKS / f"{stem}.ipynb").exists()] + [Path(out) / "mini.ipynb"]
+        command = [sys.executable, str(RUNNER), out, LIBRARY, *map(str, paths)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         seen = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in Path(out).glob("*.json")}
     for path in paths:
         seen.setdefault(path.stem, {"broken": f"the process ended in this lesson\n{done.stderr[-2000:]}"})
     return seen
-
-
-@functools.cache
-def run_all(library: str, layout: str) -> dict[str, list | dict]:
-    """All committed notebooks, and the mini notebook that tests this file, run once for all tests of this file."""
-    paths = [NOTEBOOKS / f"{stem}.ipynb" for stem in ALL]
-    with tempfile.TemporaryDirectory(prefix="course-swap-") as folder:
-        nbformat.write(SWAPPED, Path(folder) / "mini.ipynb")
-        return run(library, layout, [path for path in paths if path.exists()] + [Path(folder) / "mini.ipynb"])
 
 
 def compare(nb, seen: list | dict, where: str) -> list[str]:
@@ -86,30 +82,17 @@ def compared(seen: list) -> int:
     return sum(bool(got and (got["stdout"] or got["shown"])) for got in seen)
 
 
-needs_torch = pytest.mark.usefixtures("real_torch")
-
-
 @every_notebook
-@needs_torch
-def test_on_real_torch(stem):
-    """Every cell that is not tagged engine prints the same with `import torch`."""
-    nb, seen = load(stem), run_all("torch", "text")[stem]
-    problems = compare(nb, seen, "real torch")
+def test_on_real_torch_and_without_a_layout_engine(stem):
+    """Every cell that is not tagged engine prints the same with `import torch`; pictures are text."""
+    nb, seen = load(stem), run_all()[stem]
+    problems = compare(nb, seen, LIBRARY)
 
     assert not problems, report(stem, problems)
-    swapped = sum(c.cell_type == "code" and "engine" not in tags(c) for c in nb.cells)
+    swapped = sum(c.cell_type == "code" and (LIBRARY != "torch" or "engine" not in tags(c)) for c in nb.cells)
     assert swapped == sum(got is not None for got in seen)
     least = 5 if stem != "home" else 0
     assert compared(seen) > least, "a lesson whose cells say nothing proves nothing"
-
-
-@every_notebook
-def test_without_layout_engine(stem):
-    """With neither `dot` nor the wasm engine every lesson runs and prints the same; pictures are text."""
-    nb, seen = load(stem), run_all("course_lib", "none")[stem]
-    problems = compare(nb, seen, "course_lib without a layout engine")
-
-    assert not problems, report(stem, problems)
     cards = [html for got in seen if got for html in got["html"]]
     assert cards, "no cell drew anything"
     laid_out = [html for html in cards if "data:image/svg+xml" in html and 'data-by="matplotlib"' not in html]
@@ -134,10 +117,10 @@ HEAD = ("import course_lib as torch", "", [])
 SWAPPED = mini(HEAD, ("print(torch.__name__)", "torch\n", []), ("1 / 0", "", ["engine"]))
 
 
-@needs_torch
+@pytest.mark.usefixtures("real_torch")
 def test_the_swap_is_real():
     """With `torch`, the import line means real torch, and engine cells are left out."""
-    seen = run_all("torch", "text")["mini"]
+    seen = run_all()["mini"]
 
     assert [got is None for got in seen] == [False, False, True]
     assert compare(SWAPPED, seen, "real torch") == []

@@ -152,9 +152,14 @@ def shows(name, mime, data):
     return lambda nb: out(nb, name).append(nbformat.v4.new_output("display_data", data={mime: data}))
 
 
+def changed(name, **changes):
+    """A mutation: one cell is changed."""
+    return lambda nb: cell(nb, name).update(**changes)
+
+
 def source(name, text):
     """A mutation: a cell has another source."""
-    return lambda nb: cell(nb, name).update(source=text)
+    return changed(name, source=text)
 
 
 def markdown(old, new):
@@ -174,28 +179,18 @@ def tagged(name, *tags):
     return lambda nb: cell(nb, name).metadata.update(tags=list(tags))
 
 
-def change(action):
-    """A mutation that needs a line of its own."""
-    return action
-
-
 def hidden_picture(text):
     """A mutation: a picture whose drawing carries this text."""
     data = base64.b64encode(text.encode()).decode()
     return shows("see", "text/html", f'<img src="data:image/svg+xml;base64,{data}">')
 
 
-def cell_with(name, **changes):
-    """A mutation: one cell is changed."""
-    return lambda nb: cell(nb, name).update(**changes)
-
-
 TRACEBACK = "Traceback (most recent call last)\n"
 
 BREAKS = {
     "hygiene": [
-        (change(lambda nb: cell(nb, "run").update(execution_count=7)), "execution counts"),
-        (change(lambda nb: cell(nb, "run").update(execution_count=None)), "execution counts"),
+        (lambda nb: cell(nb, "run").update(execution_count=7), "execution counts"),
+        (lambda nb: cell(nb, "run").update(execution_count=None), "execution counts"),
         (says("run", "UserWarning", "stderr"), "stderr"),
         (says("run", "<Node at 0x7f3a12bc>"), "a memory address"),
         (says("run", "140234567890123"), "id()"),
@@ -214,9 +209,9 @@ BREAKS = {
         (source("run", "# NBVAL_IGNORE_OUTPUT\nx"), "nbval not to look"),
         (source("run", "%time x"), "a magic"),
         (source("run", "x;"), "semicolon"),
-        (change(lambda nb: nb.metadata.update(widgets={})), "metadata is not in normal form"),
-        (change(lambda nb: cell(nb, "run").metadata.update(scrolled=True)), "scrolled"),
-        (change(lambda nb: cell(nb, "run").update(id="a1b2c3d4")), "a1b2c3d4"),
+        (lambda nb: nb.metadata.update(widgets={}), "metadata is not in normal form"),
+        (lambda nb: cell(nb, "run").metadata.update(scrolled=True), "scrolled"),
+        (lambda nb: cell(nb, "run").update(id="a1b2c3d4"), "a1b2c3d4"),
         (says("run", TRACEBACK + TRACEBACK), "2 raw tracebacks"),
     ],
     "template": [
@@ -232,19 +227,19 @@ BREAKS = {
         (markdown("Who compares.", "It compares"), "fewer than two headings"),
         (markdown("Who compares.", "It compares"), "a heading is a question"),
         (markdown("Who counts.", "A rest"), "under the question that it answers"),
-        (cell_with("engine", source='L.predict("07.p2", None)'), "nothing is run after"),
-        (cell_with("exercise", source="answer = None"), "no L.check"),
-        (cell_with("build", source="1"), "no L.build"),
-        (cell_with("break", source="y.backward()"), "no expect_error("),
-        (cell_with("see", outputs=[]), "no picture"),
+        (changed("engine", source='L.predict("07.p2", None)'), "nothing is run after"),
+        (changed("exercise", source="answer = None"), "no L.check"),
+        (changed("build", source="1"), "no L.build"),
+        (changed("break", source="y.backward()"), "no expect_error("),
+        (changed("see", outputs=[]), "no picture"),
         (lambda nb: nb.cells.pop(8), "nothing says what was seen"),
-        (cell_with("engine", metadata={}), "0 of 8 code cells are tagged engine"),
-        (cell_with("predict", source="import math"), "an import outside"),
+        (changed("engine", metadata={}), "0 of 8 code cells are tagged engine"),
+        (changed("predict", source="import math"), "an import outside"),
         (source("setup", "import torch\nL = lesson(7)"), "import course_lib as torch"),
         (source("setup", "import course_lib as torch\nL = lesson(6)"), "lesson(7)"),
         (source("run", "def f():\n    from math import pi"), "an import outside"),
         (says("engine", "line\n" * 25), "shows 26 lines of the engine"),
-        (change(lambda nb: [tagged(n, "engine")(nb) for n in ("run", "see")]), "3 of 8 code cells are tagged engine"),
+        (lambda nb: [tagged(n, "engine")(nb) for n in ("run", "see")], "3 of 8 code cells are tagged engine"),
     ],
     "given away": [
         (markdown("It hurts.", "It grew  by one."), "stands above it, in 0"),
@@ -255,7 +250,7 @@ BREAKS = {
         (tagged("run"), "C07.1 is missing from a cell's tags"),
         (tagged("see", "C07.2"), "C07.2 is missing from the last section"),
         (markdown(r"\*\*C07.1\*\*", "**C07.3**"), "wanted ['C07.1']"),
-        (change(lambda nb: cell(nb, "run").update(source="x", outputs=[])), "neither prints nor asserts"),
+        (lambda nb: cell(nb, "run").update(source="x", outputs=[]), "neither prints nor asserts"),
     ],
     "starters": [
         (source("exercise", 'answer = 1\n\nL.check("07.1", answer)'), "the cell of 07.1"),
@@ -263,7 +258,7 @@ BREAKS = {
         (source("run", 'L.check("07.1", 1)'), "asked 2 times"),
         (source("run", 'L.check("07.9", 1)'), "has no record"),
         (source("predict", 'L.predict("07.p1", 3)'), "the cell of 07.p1"),
-        (change(lambda nb: out(nb, "exercise")[0].update(text="07.1  not yet\n")), "the starter of 07.1"),
+        (lambda nb: out(nb, "exercise")[0].update(text="07.1  not yet\n"), "the starter of 07.1"),
     ],
 }
 

@@ -48,18 +48,6 @@ def test_python_2_can_read_the_file_as_well():
     ]
 
 
-@pytest.mark.parametrize("name", ["python2.7", "python3.6", "python3.10"])
-def test_an_old_python_says_a_sentence(name):
-    """Run for real where such a Python is installed: the sentence, and no traceback."""
-    program = shutil.which(name)
-    if program is None or subprocess.run([program, "-c", ""], capture_output=True).returncode:
-        return  # the grammar is checked above
-    done = subprocess.run([program, "course.py", "open"], cwd=course.ROOT, capture_output=True, text=True, timeout=60)
-
-    assert 2 == done.returncode
-    assert re.fullmatch(r"This is Python [23].* needs 3\.11 or newer\.\nInstall .*\n", done.stderr)
-
-
 def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
     """On Python 3.9 every command ends with the version needed and how to name a newer Python."""
     monkeypatch.setattr(sys, "version_info", (3, 9, 18, "final", 0))
@@ -77,14 +65,6 @@ def test_each_make_target_is_a_command(target):
 
     assert re.search(rf'^{target}:\n\t@"\$\(PYTHON\)" course\.py {target}\b', makefile, re.MULTILINE)
     assert target in course.parser().format_help()
-
-
-def test_a_mistyped_option_is_refused():
-    """An option that open does not know is an error, not silence."""
-    with pytest.raises(SystemExit) as caught:
-        course.main(["open", "--prot", "8899"])
-
-    assert 2 == caught.value.code
 
 
 @pytest.fixture
@@ -149,13 +129,6 @@ def test_a_red_job_makes_check_red_and_stops_no_other(ran, capsys):
     assert "lint RED, tests green, proof green" in capsys.readouterr().out
 
 
-def test_check_without_tests_leaves_only_them_out(ran):
-    """CI has run the tests already when it asks for the rest."""
-    course.main(["check", "--no-tests"])
-
-    assert ["ruff", "course_lib.teach.practice.prove"] == [command[2] for command in ran.commands]
-
-
 def test_json_leaves_stdout_to_the_proof(ran, capsys):
     """`check --json` prints nothing of its own on stdout and forwards the proof's status."""
     ran.ends["course_lib.teach.practice.prove"] = 3
@@ -194,15 +167,6 @@ def test_reset_from_the_command_line(clone):
     assert "my work" == (clone / kept).read_text()
     assert "{}" == (clone / "my_course" / "07_version_counters.ipynb").read_text()
     assert not (clone / ".venv").exists()
-
-
-def test_reset_of_no_lesson_from_the_command_line(clone):
-    """An unknown lesson ends with status 1 and the list, without a traceback."""
-    done = command_in(clone, "reset", "99")
-
-    assert 1 == done.returncode
-    assert "07_version_counters" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_doctor_on_a_fresh_clone_says_how_to_begin_and_makes_nothing(clone):

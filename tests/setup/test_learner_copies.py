@@ -89,26 +89,6 @@ def test_first_open_copies_every_lesson(copies):
     assert copies.published() == {name: read(copies, name) for name in added}
 
 
-def test_edits_survive_every_open(copies):
-    """What a learner has written is still there after another open, and nothing is announced."""
-    copies.update()
-    write(copies, "07_version_counters.ipynb", b"my work")
-
-    assert ([], []) == told(copies)
-    assert b"my work" == read(copies, "07_version_counters.ipynb")
-
-
-def test_edits_survive_a_new_version_of_the_lesson(copies):
-    """A lesson that changes upstream is announced at each open, and the learner's copy is not touched."""
-    copies.update()
-    write(copies, "07_version_counters.ipynb", b"my work")
-    publish(copies, "07_version_counters.ipynb", b"second edition")
-
-    assert ([], ["07_version_counters.ipynb"]) == told(copies)
-    assert ([], ["07_version_counters.ipynb"]) == told(copies)
-    assert b"my work" == read(copies, "07_version_counters.ipynb")
-
-
 NAME = "07_version_counters.ipynb"
 NEW = "07_version_counters.new.ipynb"
 
@@ -185,7 +165,7 @@ def test_nothing_that_was_ever_written_is_lost(copies):
     """Through random editions, edits, saves, deletions of manifests and resets, every text a learner wrote is there."""
     random = __import__("random").Random(7)
     written = set()
-    for step in range(300):
+    for step in range(150):
         act = random.choice(["publish", "update", "write", "write offer", "forget", "reset"])
         if act == "publish":
             publish(copies, NAME, f"edition {random.randrange(4)}".encode())
@@ -249,17 +229,6 @@ def test_the_manifest_of_an_older_course_is_understood(copies, edited, changed, 
     assert end == (news.renewed, news.offered)
 
 
-def test_a_lesson_changed_back_is_not_announced(copies):
-    """Only a lesson that differs from what the copy was made from counts as changed."""
-    copies.update()
-    write(copies, "07_version_counters.ipynb", b"my work")
-    publish(copies, "07_version_counters.ipynb", b"second edition")
-    copies.update()
-    publish(copies, "07_version_counters.ipynb", b'{"lesson": 7}\n')
-
-    assert ([], []) == told(copies)
-
-
 def test_new_lessons_are_added_beside_old_work(copies):
     """A lesson published later appears in the learner's folder, and only it."""
     copies.update()
@@ -276,15 +245,6 @@ def test_a_deleted_copy_is_made_again(copies):
     (copies.mine / "00_start_here.ipynb").unlink()
 
     assert (["00_start_here.ipynb"], []) == told(copies)
-
-
-def test_a_lesson_withdrawn_upstream_stays_with_the_learner(copies):
-    """Removing a lesson from the course takes nothing from those who have it."""
-    copies.update()
-    (copies.lessons / "07_version_counters.ipynb").unlink()
-
-    assert ([], []) == told(copies)
-    assert b'{"lesson": 7}\n' == read(copies, "07_version_counters.ipynb")
 
 
 @pytest.mark.parametrize("damage", [b"", b'{"made_from": {"07', b"[]", b'{"made_from": 3}', b"\xff\xfe"])
@@ -419,20 +379,6 @@ def test_resets_on_one_day_keep_every_old_file(copies):
     assert [b"one", b"two", b"three"] == [read(copies, name) for name in kept]
 
 
-def test_resetting_what_was_never_edited_keeps_nothing_aside(copies):
-    """A copy that equals the published lesson needs no second copy."""
-    copies.update()
-
-    assert ("07_version_counters.ipynb", None) == copies.reset("07", TODAY)
-    assert 3 == len(everything_in(copies.mine))
-
-
-def test_reset_before_the_first_open_just_makes_the_copy(copies):
-    """Resetting a lesson that was not copied yet copies it."""
-    assert ("07_version_counters.ipynb", None) == copies.reset("07", TODAY)
-    assert (["00_start_here.ipynb"], []) == told(copies)
-
-
 def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):
     """If the reset dies after keeping the old file, that file is whole and so is the learner's lesson."""
     copies.update()
@@ -466,13 +412,3 @@ def test_an_unknown_lesson_lists_those_there_are(copies, wanted):
     with pytest.raises(course.Problem, match=r"(?s)no lesson.*00_start_here.*07_version_counters"):
         copies.reset(wanted, TODAY)
     assert not copies.mine.exists()
-
-
-def test_the_manifest_says_what_each_copy_was_made_from(copies):
-    """The manifest holds, per lesson, the SHA-256 of the published text, never of the learner's."""
-    copies.update()
-    write(copies, "00_start_here.ipynb", b"my work")
-    copies.update()
-    made_from = json.loads(read(copies, course.MANIFEST))["made_from"]
-
-    assert course.digest(b'{"lesson": 0}\n') == made_from["00_start_here.ipynb"]

@@ -165,16 +165,6 @@ def test_readme_links_the_appendices():
     assert appendices and all(f"](notebooks/{name})" in readme() for name in appendices)
 
 
-def test_readmes_map_names_every_folder():
-    """The README's map names each folder of course_lib and no other."""
-    table = readme().partition("## Map of `course_lib`")[2].partition("\n## ")[0]
-    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| ")][2:]
-    named = {name for row in rows for name in re.findall(r"`(\w+)/`", row)}
-    there = {path.parent.name for path in (course.ROOT / "course_lib").glob("*/__init__.py")}
-
-    assert there == named
-
-
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 DOCUMENTS += sorted(f"docs/{path.name}" for path in (course.ROOT / "docs").glob("*.md"))
 

@@ -13,25 +13,6 @@ def write_into_a_view(torch):
     return compare(before, draw(h, v))
 
 
-def saved_tensor_goes_stale(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x.exp()
-    loss = (y * y).sum()
-    before = draw(loss)
-    y.add_(1)
-    return compare(before, draw(loss))
-
-
-def stale_once_more(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    w = torch.tensor([3.0, 4.0])
-    y = x * w
-    w.add_(1)
-    before = draw(y)
-    w.add_(1)
-    return compare(before, draw(y))
-
-
 def backward(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
@@ -39,24 +20,6 @@ def backward(torch):
     before = draw(loss)
     loss.backward()
     return compare(before, draw(loss))
-
-
-def name_for_another_tensor(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 2
-    before = draw(y)
-    y = y + 1
-    return compare(before, draw(y))
-
-
-def detach(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 2
-    before = draw(y)
-    d = y.detach()
-    after = draw(y)
-    del d
-    return compare(before, after)
 
 
 def detach_in_place(torch):
@@ -102,22 +65,6 @@ def nothing(torch):
     return compare(draw(y), draw(y))
 
 
-def two_programs(torch):
-    def overwritten():
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        y = x.exp()
-        y.add_(1)
-        return draw(y)
-
-    def cloned():
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        y = x.exp().clone()
-        y.add_(1)
-        return draw(y)
-
-    return compare(overwritten(), cloned())
-
-
 def two_passes(torch):
     """Two forward passes over one input: no node in common, and not a word about what is the same."""
     x = torch.tensor([[1.0, 2.0]])
@@ -142,6 +89,6 @@ def longer_loop(torch):
 
 
 PROGRAMS = [
-    write_into_a_view, saved_tensor_goes_stale, stale_once_more, backward, name_for_another_tensor, detach,
-    detach_in_place, data_is_replaced, switches, name_deleted, nothing, two_programs, two_passes, longer_loop,
+    write_into_a_view, backward,
+    detach_in_place, data_is_replaced, switches, name_deleted, nothing, two_passes, longer_loop,
 ]  # fmt: skip

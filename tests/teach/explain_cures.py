@@ -4,6 +4,9 @@ Each program is run with `torch`, `F` and x, a leaf of [1., 2.], in a namespace 
 """
 # ruff: noqa: E501  a table of programs
 
+import warnings
+from importlib import import_module
+
 FUNCTION = """
 class Fn(torch.autograd.Function):
     @staticmethod
@@ -59,6 +62,9 @@ CURES = [
         "s = x * x; ((s * x).sum() + (s * x).sum()).backward(); assert x.grad.tolist() == [6, 24]",
         "s = x * x; (s * x).sum().backward(retain_graph=True); (s * x).sum().backward()",
         "s = x + x\nfor _ in range(2): s.sum().backward()",
+        "s = x.exp()\nfor _ in range(2):\n    x.grad = None; (s * x).sum().backward(retain_graph=True)\n"  # and wrong
+        "    right, = torch.autograd.grad((x.exp() * x).sum(), x); g = x.grad.clone()\n"
+        "    with torch.no_grad(): x -= 0.1 * x.grad\nassert not torch.allclose(g, right)",
     )),
     ("saved detached", "h = x * 2; z = (h * h).sum(); h.detach_(); z.backward()", (
         "h = x * 2; z = (h * h).sum(); h = h.detach(); z.backward(); assert x.grad.tolist() == [8, 16]",
@@ -636,3 +642,18 @@ CURES = [
     ("other value", "torch.nn.Dropout(1.5)", ("torch.nn.Dropout(0.5)",)),
     ("other value", "torch.tensor(x)", ("x.detach().clone()",)),
 ]  # fmt: skip
+
+
+def run(torch, program):
+    """The error, or the warning, that a program ends with; None."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    known = {"torch": torch, "x": x, "module": lambda name: import_module(f"{torch.__name__}.{name}")}
+    known["F"] = known["module"]("nn.functional")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Anomaly Detection")
+        try:
+            exec(program, known)
+        except Exception as error:
+            return error
+    return None

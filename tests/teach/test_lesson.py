@@ -53,24 +53,15 @@ def test_an_untouched_notebook_leaves_no_trace(L, path, said):
 
 def test_the_first_prediction_is_kept(L, path, said):
     """A prediction is a commitment: later ones are judged too, but the first one is remembered."""
+    L.predict("98.p1", {"three": 3})  # a slip of the pen, which has not the form of an answer
+    said()
     L.predict("98.p1", [])
-    L.predict("98.p1", ["_saved_self", "_saved_other"])
     L.predict("98.p1", ["_saved_self", "_saved_other"])
 
     lines = said().splitlines()
     assert lines[0] == "98.p1  almost — Then what would backward multiply with?"
     assert lines[1:3] == ["98.p1  correct — A product keeps both factors.", "       Your first prediction was []."]
     assert Progress(path).entry("98.p1")["first"] == "[]"
-
-
-def test_a_malformed_prediction_is_no_first_prediction(L, path, said):
-    """A slip of the pen is told, and the first answer in the form of an answer is the one that is remembered."""
-    L.predict("98.p1", {"three": 3})
-    L.predict("98.p1", ["_saved_result"])
-    L.predict("98.p1", ["_saved_self"])
-
-    assert said().splitlines()[0].startswith("98.p1  ")
-    assert Progress(path).entry("98.p1")["first"] == "['_saved_result']"
 
 
 def test_hints_come_one_at_a_time(L, path, said):
@@ -117,13 +108,6 @@ def test_progress_is_a_small_table(L, said):
     )
 
 
-def test_a_fresh_table_is_the_same_everywhere(L, said):
-    """Without a progress file everything is not attempted."""
-    L.progress()
-
-    assert said().count("not attempted") == 2
-
-
 @pytest.mark.parametrize(
     "id",
     ["98.7", "7.1", "", "p1", 98.1, None, ["98.1"], object(), b"98.1"],
@@ -152,21 +136,6 @@ def test_missing_arguments_get_a_sentence(L, said):
     assert lines[2] == 'L.check: an answer is missing. Write it after the id: L.check("98.1", double).'
 
 
-@pytest.mark.parametrize("id", ["98.1", " 98.1 ", "98.P1"])
-def test_ids_may_be_written_loosely(L, said, id):
-    """Spaces and capitals do not matter."""
-    L.hint(id)
-
-    assert "hint 1 of 2" in said()
-
-
-def test_a_short_number_is_understood(path, said):
-    """ "7.1" means "07.1"."""
-    Lesson(7, [changed(DOUBLE, id="07.1")], progress=Progress(path)).hint("7.1")
-
-    assert said().startswith("07.1   hint 1 of 2")
-
-
 def test_a_damaged_progress_file_costs_one_sentence(path, said):
     """The check still works, and the broken file is kept."""
     path.write_text("{")
@@ -175,20 +144,6 @@ def test_a_damaged_progress_file_costs_one_sentence(path, said):
     text = said()
     assert text.count("It is kept as course_progress.broken-1.json") == 1
     assert text.endswith("98.1   correct — You have shown that y = 2x has slope 2 everywhere.\n")
-
-
-def test_strange_numbers_in_the_file_do_no_harm(path, said):
-    """A file edited by hand with words for numbers is read as well as it can be."""
-    path.write_text('{"exercises": {"98.1": {"tries": "many", "hints": -3, "outcome": [1], "solved": "no"}}}')
-    L = Lesson(98, [DOUBLE], progress=Progress(path))
-    L.progress()
-    L.hint("98.1")
-    L.check("98.1", right())
-
-    text = said()
-    assert "Lesson 98: 0 of 1 correct" in text
-    assert "hint 1 of 2" in text
-    assert "correct — You have" in text
 
 
 def test_a_failure_of_the_tool_itself_is_a_sentence(L, said, monkeypatch):

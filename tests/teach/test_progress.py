@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -29,25 +28,14 @@ def quiet(path):
 
 
 def test_an_entry_is_kept_in_the_file(path):
-    """What one notebook writes, the next one reads."""
+    """What one notebook writes, the next one reads; looking writes nothing, and no lock stays behind."""
+    assert Progress(path).entry("07.1") == {} and not path.exists()
     Progress(path).change("07.1", tries)
     Progress(path).change("07.1", tries)
 
     assert Progress(path).entry("07.1") == {"tries": 2}
-    assert json.loads(path.read_text()) == {"format": 1, "exercises": {"07.1": {"tries": 2}}}
-
-
-def test_nothing_else_is_left_in_the_folder(path):
-    """No lock and no temporary file stays behind."""
-    Progress(path).change("07.1", tries)
-
     assert os.listdir(path.parent) == [path.name]
-
-
-def test_reading_makes_no_file(path):
-    """Looking at progress that is not there writes nothing."""
-    assert Progress(path).entry("07.1") == {}
-    assert not path.exists()
+    assert json.loads(path.read_text()) == {"format": 1, "exercises": {"07.1": {"tries": 2}}}
 
 
 def test_the_place_is_the_current_folder_or_what_the_environment_says(tmp_path, monkeypatch):
@@ -85,24 +73,6 @@ def test_a_broken_file_is_kept_beside_a_new_one(text, path):
     assert said == [sentence]
 
 
-def test_a_second_broken_file_does_not_replace_the_first(path):
-    """Each broken file gets a number of its own."""
-    for text in ("first", "second"):
-        path.write_text(text)
-        quiet(path)[0].change("07.1", tries)
-
-    assert path.with_name("course_progress.broken-1.json").read_text() == "first"
-    assert path.with_name("course_progress.broken-2.json").read_text() == "second"
-
-
-def test_keys_that_we_do_not_know_are_kept(path):
-    """An entry written by a newer course keeps its fields."""
-    path.write_text('{"exercises": {"07.1": {"new": [1]}, "17.4": {"x": null}}}')
-    Progress(path).change("07.1", tries)
-
-    assert json.loads(path.read_text())["exercises"] == {"07.1": {"new": [1], "tries": 1}, "17.4": {"x": None}}
-
-
 def test_a_file_that_cannot_be_written_is_announced_once(tmp_path):
     """No folder, a folder in its place: a sentence, once, and the lesson's progress stays in memory."""
     progress, said = quiet(tmp_path / "missing" / "course_progress.json")
@@ -136,6 +106,24 @@ def test_a_read_only_folder_is_announced(path, monkeypatch):
     assert progress.entry("07.1") == {"tries": 1}
     assert len(said) == 1
     assert "Permission denied" in said[0]
+
+
+def test_a_second_broken_file_does_not_replace_the_first(path):
+    """Each broken file gets a number of its own."""
+    for text in ("first", "second"):
+        path.write_text(text)
+        quiet(path)[0].change("07.1", tries)
+
+    assert path.with_name("course_progress.broken-1.json").read_text() == "first"
+    assert path.with_name("course_progress.broken-2.json").read_text() == "second"
+
+
+def test_keys_that_we_do_not_know_are_kept(path):
+    """An entry written by a newer course keeps its fields."""
+    path.write_text('{"exercises": {"07.1": {"new": [1]}, "17.4": {"x": null}}}')
+    Progress(path).change("07.1", tries)
+
+    assert json.loads(path.read_text())["exercises"] == {"07.1": {"new": [1], "tries": 1}, "17.4": {"x": None}}
 
 
 def test_what_could_not_be_written_is_written_later(tmp_path):
@@ -195,14 +183,3 @@ def test_a_lock_left_by_a_dead_process_is_removed(path, monkeypatch):
     assert time.monotonic() - begun < 2
     assert Progress(path).entry("07.1") == {"tries": 1}
     assert not lock.exists()
-
-
-def test_the_environment_is_not_asked_again(path, monkeypatch, tmp_path):
-    """A notebook that changes its folder keeps its file: the place is fixed when the lesson begins."""
-    monkeypatch.chdir(path.parent)
-    monkeypatch.delenv("COURSE_PROGRESS", raising=False)
-    progress = Progress()
-    monkeypatch.chdir(Path(sys.prefix))
-    progress.change("07.1", tries)
-
-    assert path.exists()

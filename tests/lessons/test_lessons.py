@@ -1,0 +1,73 @@
+"""Each lesson keeps the rules of notebook_rules.py; its source, its exercise records and its claims tell one story."""
+
+import importlib
+
+import build_notebooks
+from notebook_rules import (
+    LESSONS,
+    NOTEBOOKS,
+    ROOT,
+    claims,
+    every_lesson,
+    every_notebook,
+    given_away,
+    hygiene,
+    load,
+    report,
+    starters,
+    template,
+)  # fmt: skip
+
+
+def records(stem):
+    """The exercises of a lesson."""
+    return importlib.import_module(f"course_lib.teach.exercises.lesson_{stem[:2]}").EXERCISES
+
+
+@every_notebook
+def test_hygiene(stem):
+    """Counts 1..n; no stderr, path, address or time in outputs; no tag or marker that hides anything."""
+    problems = hygiene(load(stem), stem)
+
+    assert not problems, report(stem, problems)
+
+
+@every_notebook
+def test_source_and_notebook_agree(stem):
+    """The notebook has exactly the cells of its source."""
+    problems = build_notebooks.check(NOTEBOOKS / "src" / f"{stem}.py")
+
+    assert not problems, report(stem, problems)
+
+
+@every_lesson
+def test_template(stem):
+    """Title cell, sections in order, an early picture, short cells, enough prose, imports in one place."""
+    problems = template(load(stem), int(stem[:2]))
+
+    assert not problems, report(stem, problems)
+
+
+@every_lesson
+def test_exercises(stem):
+    """Each is asked once, its cell is the record's starter with the check line; no prediction is given away above."""
+    problems = starters(load(stem), records(stem)) + given_away(load(stem), records(stem))
+
+    assert not problems, report(stem, problems)
+    assert records(stem), "no exercises, nothing compared"
+
+
+@every_lesson
+def test_claims_agree(stem):
+    """A claim stands in three places, in the same words: last section, a tagged cell that shows it, a test."""
+    path = ROOT / "tests" / "claims" / f"test_claims_{stem[:2]}.py"
+    problems = claims(load(stem), int(stem[:2]), path.read_text(encoding="utf-8") if path.exists() else None)
+
+    assert not problems, report(stem, problems)
+
+
+def test_no_claims_without_a_lesson():
+    """Each file of claims tests belongs to a lesson."""
+    files = {p.stem[-2:] for p in (ROOT / "tests" / "claims").glob("test_claims_*.py")}
+
+    assert files == {stem[:2] for stem in LESSONS}

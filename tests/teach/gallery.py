@@ -1,0 +1,31 @@
+"""The pictures of the gallery: the cells of notebooks/src/90_gallery.py, each run in a namespace of its own.
+
+What they say is compared elsewhere: by nbval with the notebook, and in tests/lessons/test_swap.py on PyTorch.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+SOURCE = (Path(__file__).resolve().parents[2] / "notebooks" / "src" / "90_gallery.py").read_text(encoding="utf-8")
+CELLS = re.compile(r"^# %% \[markdown\]\n(.*?)^# %%.*?\n(.*?)(?=^# %%|\Z)", re.MULTILINE | re.DOTALL)
+SETUP, PICTURES, WORDS = "", {}, {}  # cells that show no picture; by heading: the code of a picture, the words above it
+
+for words, code in CELLS.findall(SOURCE):
+    heading = re.search(r"^# ### (.+)$", words, re.MULTILINE)
+    if heading:
+        PICTURES[heading[1]], WORDS[heading[1]] = code.strip(), words
+    else:
+        SETUP += code
+
+DRAWN = [title for title, code in PICTURES.items() if code.splitlines()[-1].startswith("draw(")]
+
+
+def picture(title):
+    """What the cell below this heading shows, on our engine."""
+    names = {}
+    exec(SETUP, names)
+    body = ast.parse(PICTURES[title])
+    last = ast.Expression(body.body.pop().value)
+    exec(compile(body, "<cell>", "exec"), names)
+    return eval(compile(last, "<cell>", "eval"), names)

@@ -16,7 +16,7 @@ import course_lib
 from course_lib.engine import backward
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-TOPICS = ["engine", "hooks", "passes", "functions", "saved", "views", "double", "training"]
+TOPICS = ["engine", "hooks", "passes", "functions", "saved", "views", "double", "modules", "optim"]
 
 
 def programs():

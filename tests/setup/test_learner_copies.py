@@ -165,7 +165,7 @@ def test_nothing_that_was_ever_written_is_lost(copies):
     """Through random editions, edits, saves, deletions of manifests and resets, every text a learner wrote is there."""
     random = __import__("random").Random(7)
     written = set()
-    for step in range(150):
+    for step in range(200):
         act = random.choice(["publish", "update", "write", "write offer", "forget", "reset"])
         if act == "publish":
             publish(copies, NAME, f"edition {random.randrange(4)}".encode())
@@ -176,7 +176,8 @@ def test_nothing_that_was_ever_written_is_lost(copies):
         elif act == "update":
             copies.update(TODAY)
         elif copies.mine.exists():
-            there = [path for path in copies.mine.glob("07*.ipynb") if path.read_bytes().startswith((b"edition", b"{"))]
+            there = sorted(copies.mine.glob("07*.ipynb"))
+            there = [path for path in there if path.read_bytes().startswith((b"edition", b"{"))]
             if there:
                 text = f"work {step}".encode()
                 random.choice(there).write_bytes(text)

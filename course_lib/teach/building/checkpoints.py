@@ -65,7 +65,7 @@ def lesson_02(torch):
     try:
         (c * c).backward()
     except RuntimeError as error:
-        print(str(error)[:66])
+        print(str(error)[:42])
 
 
 def half_02(torch):
@@ -79,7 +79,7 @@ def half_02(torch):
     try:
         (c * c).backward()
     except RuntimeError as error:
-        print(str(error)[:66])
+        print(str(error)[:42])
 
 
 def lesson_03(torch):

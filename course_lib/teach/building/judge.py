@@ -54,6 +54,7 @@ class Look:
     differs: dict = field(default_factory=dict)  # lesson -> the Ran of its program, where that is not as it should be
     mistake: object = None
     half: bool = False  # lesson 02: all that is asked for before the switch is there
+    program: object = None  # lesson 02 without the switch: the program that ran in place of the lesson's own
     stretch: bool | None = None  # whether it does what the stretch of lesson 08 asks for; None if it does not try
 
 
@@ -195,12 +196,13 @@ def look_at(source, lesson, torch, passed, look):
     engine = load(source)
     if lesson >= 8 and hasattr(getattr(engine, "Tensor", None), "__setitem__"):
         look.stretch = printed(checkpoints.stretch_08, engine).value == printed(checkpoints.stretch_08, torch).value
-    if lesson == 2 and [*look.differs] == [2] and not hasattr(engine, "no_grad"):
-        look.half = printed(checkpoints.half_02, engine).value == printed(checkpoints.half_02, torch).value
-    if look.half:
-        return
+    without_switch = lesson == 2 and [*look.differs] == [2] and not hasattr(engine, "no_grad")
+    if without_switch:  # steps 1 to 4 come first, and have a program of their own
+        look.program, look.differs[2] = checkpoints.half_02, printed(checkpoints.half_02, load(source))
     first = comes_first(lesson, look, passed)
     ask(source, lesson, look, [each for each in known() if each.lesson == first] + list(known()))
+    if without_switch and not look.mistake:
+        look.half = look.differs[2].value == printed(checkpoints.half_02, torch).value
 
 
 def ask(source, lesson, look, mistakes):
@@ -242,7 +244,8 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
     number = comes_first(lesson, look, passed)
     if number not in look.differs or same_error(look.differs[number], look.differs.get(lesson)):
         number = max(look.differs)
-    return result_of_difference(ident, lesson, number, look.differs[number], torch, passed)
+    program = look.program or checkpoints.PROGRAMS[number]
+    return result_of_difference(ident, lesson, number, program, look.differs[number], torch, passed)
 
 
 def same_error(one, other):
@@ -277,7 +280,7 @@ def lead_and_more(number, lesson, passed):
     return f"something from lesson {number:02d} comes first: ", ["To skip it:", *catch_up(lesson)]
 
 
-def result_of_difference(ident, lesson, number, got, torch, passed):
+def result_of_difference(ident, lesson, number, program, got, torch, passed):
     """What the program could not use, an error with its line, or the learner's output beside PyTorch's."""
     lead, more = lead_and_more(number, lesson, passed)
     if got.error is not None:
@@ -287,9 +290,10 @@ def result_of_difference(ident, lesson, number, got, torch, passed):
             line = line_of(got.error, checkpoints.__file__)
             return ex.Result(ident, ex.NOT_YET, text, [*line, *more, show_program(number)])
         return ex.Result(ident, ex.ERROR, lead + ex.error_text(got.error), details_of_error(got.error) + more)
-    details = ["PyTorch prints:", *lines_of(wanted(number, torch)), "your engine prints:", *lines_of(got.value)]
+    right = printed(program, torch).value
+    details = ["PyTorch prints:", *lines_of(right), "your engine prints:", *lines_of(got.value)]
     text = f"{lead}the program of lesson {number:02d} does not print what PyTorch prints. It shows this: "
-    text += " ".join(checkpoints.PROGRAMS[number].__doc__.split())
+    text += " ".join(program.__doc__.split())
     return ex.Result(ident, ex.NOT_YET, text, [*details, *more, show_program(number)])
 
 

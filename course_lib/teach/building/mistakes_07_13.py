@@ -207,6 +207,39 @@ def silent_views(torch):
     return x.grad is None or x.grad.tolist() != [[20.0, 20.0]]
 
 
+def refused(h, view=True):
+    """Whether `h.mul_(3)` raises, with a view of h there or without one."""
+    seen = h.T if view else h
+    return raises("", lambda: h.mul_(3.0)) and seen is not None  # NotImplementedError is a RuntimeError
+
+
+@mistake(8, "A write that would not be recorded was refused. Memory with views may be written to under `no_grad`, and "
+         "where nothing requires a gradient: count the write and let it through. Refuse only what would be recorded.",
+         ("if after.grad_fn and self.version.has_views:", "if self.version.has_views:"))  # fmt: skip
+def refuses_too_much(torch):
+    def too_much(one, other):  # two alike; only the second gets a view
+        return (one * 3.0).grad_fn is None and not refused(one, view=False) and refused(other)
+
+    results = [leaf(torch, [[1.0, 2.0]]) * 1.0 for _ in range(2)]
+    if too_much(*(torch.tensor([[1.0, 2.0]]) for _ in range(2))):
+        return True
+    with torch.no_grad():
+        return too_much(*results)
+
+
+@mistake(8, "A recorded write to memory that has views was refused too late: the numbers or the counter had changed by "
+         "then. Raise before you write (lesson 07: what is refused changes nothing).",
+         ("        if after.grad_fn and self.version.has_views:\n"
+          '            raise NotImplementedError("this engine records no write to memory that has views")\n'
+          "        self.array[...] = after.array\n        self.version.count += 1\n",
+          "        self.array[...] = after.array\n        self.version.count += 1\n"
+          "        if after.grad_fn and self.version.has_views:\n"
+          '            raise NotImplementedError("this engine records no write to memory that has views")\n'))
+def refused_too_late(torch):  # fmt: skip
+    h = leaf(torch, [[1.0, 2.0]]) * 1.0
+    return refused(h) and (h.tolist(), h._version) != ([[1.0, 2.0]], 0)
+
+
 # --- 09: ways out ------------------------------------------------------------------------------------------
 
 

@@ -107,11 +107,13 @@ def shrink(g, shape):
     return g
 
 
-def made(title, value, operands, back):
+def made(title, value, operands, *back):
+    """back: for each operand a function from the gradient of the result to its own, called if it is wanted."""
     result = Tensor(np.asarray(value, np.float32))
     if active and any(each.requires_grad for each in operands):
+        wanted = [f if each.requires_grad else None for f, each in zip(back, operands)]
         shapes = [each.shape for each in operands]
-        fitted = lambda g: [shrink(np.asarray(part), shape) for part, shape in zip(back(g), shapes)]
+        fitted = lambda g: [f and shrink(np.asarray(f(g)), shape) for f, shape in zip(wanted, shapes)]
         result.grad_fn, result.requires_grad = Node(title, operands, fitted), True
     return result
 
@@ -120,37 +122,38 @@ def wrap(value):
     return value if isinstance(value, Tensor) else Tensor(np.float32(value))
 
 
-def two(title, value, back):
+def two(title, value, left, right):
     def operator(a, b):
         a, b = wrap(a), wrap(b)
-        return made(title + "Backward0", value(a.array, b.array), [a, b], lambda g: back(g, a.array, b.array))
+        x, y = a.array, b.array
+        return made(title + "Backward0", value(x, y), [a, b], lambda g: left(g, x, y), lambda g: right(g, x, y))
     return operator
 
 
 def one(title, value, back):
     def method(a):
-        r = value(a.array)
-        return made(title + "Backward0", r, [a], lambda g: [back(g, a.array, r)])
+        x, r = a.array, value(a.array)
+        return made(title + "Backward0", r, [a], lambda g: back(g, x, r))
     return method
 
 
 def reshape(a, size):
-    return made("ViewBackward0", a.array.reshape(size), [a], lambda g: [g.reshape(a.shape)])
+    return made("ViewBackward0", a.array.reshape(size), [a], lambda g: g.reshape(a.shape))
 
 
 def expand(a, size):
-    return made("ExpandBackward0", np.broadcast_to(a.array, size), [a], lambda g: [g])
+    return made("ExpandBackward0", np.broadcast_to(a.array, size), [a], lambda g: g)
 
 
 def power(a, n):
-    return made("PowBackward0", a.array ** n, [a], lambda g: [g * n * a.array ** (n - 1)])
+    return made("PowBackward0", a.array ** n, [a], lambda g: g * n * a.array ** (n - 1))
 
 
-Tensor.__add__ = Tensor.__radd__ = two("Add", lambda a, b: a + b, lambda g, a, b: (g, g))
-Tensor.__mul__ = Tensor.__rmul__ = two("Mul", lambda a, b: a * b, lambda g, a, b: (g * b, g * a))
-Tensor.__sub__ = two("Sub", lambda a, b: a - b, lambda g, a, b: (g, -g))
-Tensor.__truediv__ = two("Div", lambda a, b: a / b, lambda g, a, b: (g / b, -g * a / b ** 2))
-Tensor.__matmul__ = two("Mm", lambda a, b: a @ b, lambda g, a, b: (g @ b.T, a.T @ g))
+Tensor.__add__ = Tensor.__radd__ = two("Add", lambda a, b: a + b, lambda g, a, b: g, lambda g, a, b: g)
+Tensor.__mul__ = Tensor.__rmul__ = two("Mul", lambda a, b: a * b, lambda g, a, b: g * b, lambda g, a, b: g * a)
+Tensor.__sub__ = two("Sub", lambda a, b: a - b, lambda g, a, b: g, lambda g, a, b: -g)
+Tensor.__truediv__ = two("Div", lambda a, b: a / b, lambda g, a, b: g / b, lambda g, a, b: -g * a / b ** 2)
+Tensor.__matmul__ = two("Mm", lambda a, b: a @ b, lambda g, a, b: g @ b.T, lambda g, a, b: a.T @ g)
 Tensor.__pow__, Tensor.reshape, Tensor.expand = power, reshape, expand
 Tensor.T = property(one("Permute", lambda a: a.T, lambda g, a, r: g.T))
 Tensor.exp = one("Exp", np.exp, lambda g, a, r: g * r)

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 02 · Leaves and requires_grad: who takes part, and who gets a gradient?
 #
-# **You freeze a weight, so that it stays as it is. Is its gradient still computed, and thrown away? A friend gives his weights small starting values, in one line. His training loop steps every weight that has a gradient. There is no error, and his weights never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day, and has learned nothing.**
+# **You freeze a weight, so that it stays as it is. Is its gradient still computed, and thrown away? A friend wants his weights in double precision, and says so in one line. His training loop passes over every weight whose `.grad` is None. There is no error, and his weights never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day, and has learned nothing.**
 #
 # Three stories, and one flag decides them all: `requires_grad`. It says for each tensor whether anybody will want a gradient for it. You set it on the tensors that you make, and from there it spreads by a simple rule. Together with a second word, *leaf*, it tells where gradients are computed, where they are stored, and where they end.
 #
@@ -77,8 +77,8 @@ draw(loss)
 #
 # - `MmBackward0` is the node of a matrix product. It calls its two operands `self` and `mat2`.
 # - `W2` is white and says *frozen*. No green box belongs to it. Of the second product's two arrows, number 0 leads to the first product, and number 1 to nothing: it is the short line with a ring.
-# - That product has saved `W2` all the same, as its note says, because the gradient for `h1` is made of it. It has not saved `h1`, from which only the gradient for `W2` would be made.
-# - The first product has saved `x` and not `W1`: the gradient for `x` is not wanted. The third wants both of its gradients, and has saved both.
+# - That product has saved `W2` all the same, as its note says, because the gradient for `h1` is made of it. It has not saved `h1`. Only the gradient for `W2` would need `h1`, and nobody wants that gradient.
+# - The first product has saved `x` and not `W1`: the gradient for `x` is not wanted. The third, node 3, wants both of its gradients, and has saved both. (Its result got no name in the program and is gone, so the picture has no tensor for it. As in lesson 00, `v0` counts writes to a tensor: at first when it was saved, and then `now`. It plays no part before lesson 07.)
 #
 # Now the backward pass, to check your list:
 
@@ -91,7 +91,7 @@ print("W1:", W1.grad.tolist(), " W2:", W2.grad, " W3:", W3.grad.tolist())
 #
 # ## What does `requires_grad` spread to?
 #
-# `requires_grad` is a flag. You set it on tensors of your own. A result has it as soon as *one* of its operands has it, since then somebody may ask for a gradient through this result.
+# `requires_grad` is a flag. You set it on tensors of your own. A result has it as soon as *one* of its operands has it, since then somebody may ask for a gradient through this result. (A few operations are excepted. You will meet them in the third story.)
 #
 # The second word is *leaf*. In lesson 00 a leaf was a tensor that you made yourself. The exact definition is: a leaf is a tensor that no recorded operation has computed. `W1` is one, and so is plain data like `x`. And so is `x + 1`: it was computed, but the operation was not recorded, since none of its operands requires grad.
 #
@@ -111,7 +111,7 @@ for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.
 #
 # ## What if the flag is changed later?
 #
-# The graph is made while your operations run. So the flag counts at the moment when an operation *runs*. Here one tensor gets the flag too late, and another one loses it after it was used:
+# The flag is looked at on two occasions: when an operation runs, and when a gradient is to be stored. Here one tensor gets the flag too late, and another one loses it after it was used:
 
 # %% tags=["C02.6"]
 on_later, off_later = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
@@ -120,11 +120,11 @@ on_later.requires_grad_(True)
 off_later.requires_grad_(False)
 y.backward()
 (nothing, _), (accumulate, _) = y.grad_fn.next_functions
-print("switched on later: ", nothing, on_later.grad)
-print("switched off later:", type(accumulate).__name__, off_later.grad)
+print("switched on later:  arrow to", nothing, "          .grad", on_later.grad)
+print("switched off later: arrow to", type(accumulate).__name__, ".grad", off_later.grad)
 
 # %% [markdown]
-# So the flag is looked at twice. The operation looks at it when it makes the arrow. If you switch the flag on later, a graph that is there already gets no new arrow. The accumulator looks at it again before it stores. If you switch the flag off later, the arrow stays, but the leaf stores nothing.
+# The operation looks at the flag when it makes the arrow. If you switch the flag on later, a graph that is there already gets no new arrow. The accumulator looks at the flag again before it stores. If you switch the flag off later, the arrow stays, but the leaf stores nothing.
 #
 # ## Is a frozen gradient computed and thrown away?
 #
@@ -144,8 +144,9 @@ print("saved h1:  ", node._saved_self)
 # %% tags=["C02.3"]
 batch = torch.ones(1000, 2) @ W1
 for frozen in (False, True):
+    W2.requires_grad_(not frozen)
     with ledger() as held:
-        kept = batch @ W2.requires_grad_(not frozen)
+        kept = batch @ W2
     print("frozen" if frozen else "not frozen", held.now, "bytes")
 
 # %% [markdown]
@@ -163,7 +164,7 @@ layer = torch.nn.Linear(2, 2).requires_grad_(False)
 print([parameter.requires_grad for parameter in layer.parameters()])
 
 # %% [markdown]
-# `h2` has no node, and the arrow of the last product leads to nothing. This is why people who adapt a large network to a new task freeze its *first* layers: the backward pass then ends where the frozen part begins.
+# `h2` has no node, and the arrow of the last product leads to nothing. This is one reason why people who adapt a large network to a new task freeze its *first* layers: the backward pass then ends where the frozen part begins.
 #
 # **How our engine does it.** Each operation asks about each of its operands: where should a gradient for you go? Without the lines about views and speed, the question is four lines long (the whole is in `course_lib/engine/views.py`):
 #
@@ -174,15 +175,15 @@ print([parameter.requires_grad for parameter in layer.parameters()])
 #     return accumulator_of(tensor) if tensor.requires_grad else None  # a leaf; or nowhere
 # ```
 #
-# If the answer is None for all operands, nothing is recorded. Here is what the whole function answers for a result, for a leaf that takes part, and for the frozen weight:
+# If the answer is None for all operands, nothing is recorded. Here is what the whole function answers for a result, for a leaf that takes part, and for the frozen weight. (`h1` was computed before we froze `W1`, so it has its node still.)
 
 # %% tags=["engine"]
 for name, t in {"h1": h1, "W3": W3, "W2": W2}.items():
     edge = torch.engine.views.gradient_edge(t)
-    print(name, "->", edge and edge.name())
+    print(name, "->", edge and type(edge).__name__)
 
 # %% [markdown]
-# **02.5 · What is kept?** (5 minutes). `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For each
+# **02.5 · What is kept?** (5 minutes). The same without a run: `x` is plain, `A` and `C` are frozen, `B` and `D` require grad. For each
 # product: which of its two operands does the node keep? A list of names, empty if there is no node or it keeps
 # neither.
 #
@@ -241,13 +242,30 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # - `w` and `v` are results, and each has a node. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf. There was nothing to do for `.float()`, so it handed back the tensor on which it was called.
 #
-# This is the story of the friend with the small starting values. He wrote `w = torch.randn(…, requires_grad=True) * 0.01`. The tensor that got the gradient was out of reach, and the `.grad` of his `w` was None. His loop took it for a weight that had no part in the loss, and went on to the next one.
-#
+# This is the story of the friend with the double precision. The tensor that gets the gradient is out of his reach, and the `.grad` of his `w` is None. His loop takes it for a weight that has no part in the loss, and goes on to the next one. (`no_grad` is for the write, which is no part of the computation: lesson 09.) Had he written `* 0.01` in place of `.double()`, the second pass at least would have raised. That product has saved the 0.01, and a node lets go of what it saved after one pass (lesson 06).
+
+# %% tags=["C02.7", "C02.8", "P10"]
+def train(w, steps):
+    for _ in range(steps):
+        (w * w).sum().backward()
+        if w.grad is not None:
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+    return w
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    print(train(torch.tensor([1.0, 2.0], requires_grad=True).double(), steps=3))
+    with expect_error(RuntimeError, "backward through the graph a second time", short=True):
+        train(torch.tensor([1.0, 2.0], requires_grad=True) * 0.01, steps=3)
+
+# %% [markdown]
 # > **The rule.** Compute the starting values first. Then call `requires_grad_()` on the finished tensor.
 
 # %% [markdown]
 # **02.3 · Small weights** (5 minutes). Repair: the function is to return a float64 *leaf* that requires grad, with the
-# given values times 0.01.
+# given values times 0.01. (`torch` is handed in by the check.)
 
 
 # %%
@@ -261,15 +279,17 @@ L.check("02.3", small_weights)
 # %% [markdown]
 # ## Can I keep the gradient of a result?
 #
-# Yes, if you ask before the backward pass: `retain_grad()`. It is for looking. It does not make the result a leaf, and it is no cure for `v`.
+# Yes, if you ask before the backward pass: `retain_grad()`. It is for looking. It does not make the result a leaf, so it is no cure for the weights above.
 #
-# There is even a trap in it. An *optimizer*, the object that changes the weights, normally refuses a result. After `retain_grad()` it accepts it, and then it moves the result, and the leaf stays as it was.
+# There is even a trap in it. An *optimizer*, the object that changes the weights, refuses a result; it would have told the friend at once. After `retain_grad()` the optimizer accepts the result. It then changes the result, which the next forward pass computes anew. The leaf stays as it was.
 
 # %% tags=["C02.8", "C02.9", "C02.12"]
 good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
 h = good * 10
+with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
+    torch.optim.SGD([h], lr=0.1)
 h.retain_grad()
-good.retain_grad()  # a leaf keeps its gradient anyway
+good.retain_grad()
 (h * h).sum().backward()
 for name, t in {"good": good, "h": h}.items():
     print(f"{name:5} leaf {t.is_leaf!s:6} retains_grad {t.retains_grad!s:6} grad {t.grad}")
@@ -278,6 +298,8 @@ print("h moved from 0.3 and 0.4 to", [round(number, 2) for number in h.tolist()]
 print("good stayed where it was: ", [round(number, 2) for number in good.tolist()])
 
 # %% [markdown]
+# `good` is a leaf and keeps its gradient anyway, so `retain_grad()` has done nothing there: its `retains_grad` is still False.
+#
 # ## A line from a forum: what does it do?
 #
 # The third story. A network is to hit something, and the loss is the share of misses. Without the line from the forum, `backward` raises.
@@ -297,7 +319,7 @@ print("good stayed where it was: ", [round(number, 2) for number in good.tolist(
 L.predict("02.p3", None)
 
 # %% [markdown]
-# First without the line, and then with it. `compare` sets two drawings beside each other and marks what has changed between them.
+# First without the line, and then with it. `compare` shows two drawings together and marks what has changed between them.
 
 # %%
 w = torch.tensor(0.5, requires_grad=True)
@@ -326,13 +348,13 @@ compare(before, draw(loss))
 # The last lines of the cell put a soft step, `sigmoid`, in the place of the hard one. (It goes from 0 to 1 without a jump. The factor 10 makes it steep, so that it is close to the hard step.)
 
 # %% tags=["C02.1", "C02.11", "P11"]
-print(w.grad, loss.grad, loss.is_leaf, loss.grad_fn)
+print("w.grad", w.grad, " loss.grad", loss.grad, " leaf", loss.is_leaf, " grad_fn", loss.grad_fn)
 scores = w * x
-for result in (scores > 0.4, scores.argmax(), scores.long(), scores.long().float(), scores.sigmoid()):
-    print(result.requires_grad, end=" ")
+results = {">": scores > 0.4, "argmax": scores.argmax(), "long": scores.long(), "sigmoid": scores.sigmoid()}
+print("requires grad:", {name: result.requires_grad for name, result in results.items()})
 loss = 1 - ((scores - 0.4) * 10).sigmoid().mean()  # a soft step in place of a hard one
 loss.backward()
-print("\n" + str(w.grad))
+print("w.grad with the soft step:", w.grad)
 
 # %% [markdown]
 # `w` has a gradient now. So look for the line that cuts, or for an `item()`, and replace it by something with a slope.
@@ -344,28 +366,31 @@ print("\n" + str(w.grad))
 # Some requests that make no sense are refused where you make them, which is kind:
 #
 # 1. Whole numbers and truth values have no slopes, so they cannot require grad. For data, write `torch.tensor([1.0, 2.0])`, or call `.float()` before you set the flag.
-# 2. The flag of a result is not yours to set: it follows from the operands. Freeze the leaves, or take a tensor without history (lesson 09).
+# 2. You cannot switch off the flag of a result: it follows from the operands. Freeze the leaves, or take a tensor without history (lesson 09). To *assign* True is refused, too. But `h.requires_grad_()` on a result is not refused: `h` requires grad already, so the call changes nothing and says nothing. It does not make a leaf of `h`.
 # 3. `retain_grad()` is refused where no gradient will ever come by.
-# 4. An optimizer is there to change what you own, and refuses results. It would have told the friend with the small values.
 
 # %% tags=["C02.10", "C02.12"]
 for data in ([1, 2], [True, False]):
     with expect_error(RuntimeError, "floating point"):
         torch.tensor(data, requires_grad=True)
-with expect_error(RuntimeError, "you can only change requires_grad flags of leaf variables"):
-    h.requires_grad = False
+for flag in (False, True):
+    with expect_error(RuntimeError, "you can only change requires_grad flags of leaf variables"):
+        h.requires_grad = flag
+print("after h.requires_grad_(), is h a leaf?", h.requires_grad_().is_leaf)
 with expect_error(RuntimeError, "can't retain_grad on Tensor that has requires_grad=False"):
     x.retain_grad()
-with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
-    torch.optim.SGD([torch.tensor([3.0, 4.0], requires_grad=True) * 0.01], lr=0.1)
 
 # %% [markdown]
 # ## Build your own engine: constants, flags, and a switch
 #
-# Your engine cannot compute `3 * w`, because 3 is no tensor, and it computes a gradient for every constant. In `my_engine.py`:
+# Your engine cannot compute `3 * w`, because 3 is no tensor, and it computes a gradient for every constant. The work comes in two parts: four steps, and then a fifth. In `my_engine.py`:
 #
 # 1. Turn a number into a tensor of the other operand's dtype (`as_tensor`).
-# 2. Let `gradient_edge` answer None for a tensor that does not require a gradient. Its arrow then leads to nothing, its formula is not run, and what only this formula would read is not saved. If all arrows lead to nothing, leave no node.
+# 2. Let `gradient_edge` answer None for a tensor that does not require a gradient: its arrow leads to nothing. Then four places have to know of such arrows:
+#     - `backward` steps over them;
+#     - the formula of such an operand is not run;
+#     - what only this formula would read is not saved;
+#     - an operation leaves no node if all of its arrows lead to nothing.
 # 3. `backward` on a tensor that does not require a gradient raises an error: "element 0 of tensors does not require grad …". (On a leaf that does require one, it stores a 1.)
 # 4. A property `is_leaf` of `Tensor`: True if `grad_fn` is None.
 #
@@ -474,7 +499,7 @@ L.check("02.4", loss_of)
 #
 # - **C02.1** A result requires grad as soon as one operand does; among the exceptions are comparisons, `argmax` and casts to integers.
 # - **C02.2** A leaf is a tensor that no recorded operation computed: what you made yourself, and every result that requires no grad.
-# - **C02.6** The flag counts when an operation runs: switched on later it adds no arrow; switched off later the arrow stays, and the leaf stores nothing.
+# - **C02.6** The flag is looked at when an operation runs, and when a gradient is to be stored: switched on later it adds no arrow; switched off later the arrow stays, and the leaf stores nothing.
 # - **C02.10** Tensors of whole numbers or truth values cannot require grad.
 #
 # *Freezing*
@@ -488,7 +513,7 @@ L.check("02.4", loss_of)
 # - **C02.7** Gradients are stored in leaves that require grad; the `.grad` of a result stays None unless you ask for it before, and reading that None warns.
 # - **C02.8** `.double()` and `* 0.01` of a float32 leaf that requires grad give a result, and the gradient arrives at the leaf behind it; `.float()` of it is that leaf itself.
 # - **C02.9** `retain_grad()`, called before backward, keeps a result's gradient too; on a leaf that requires grad it does nothing.
-# - **C02.12** Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it, and then moves the result and not the leaf.
+# - **C02.12** Assigning to the flag of a result raises, and `requires_grad_()` on one changes nothing; an optimizer refuses a result, unless `retain_grad()` was called on it, and then moves the result and not the leaf.
 # - **C02.11** `loss.requires_grad = True` brings no history back: backward stores the gradient 1 in the loss, and nothing in any weight.
 #
 # **Left out, compared with PyTorch.** There, complex tensors may require grad too, and the warning ends with the place in PyTorch's C++ sources that gave it. Not every operation is as careful as the product: in both, a convolution saves both operands, whichever of them is frozen.

@@ -88,8 +88,8 @@ def test_c02_5_backward_ends_where_nothing_requires_grad(torch):
 
 
 def test_c02_6_the_flag_counts_when_the_operation_runs(torch):
-    """The flag counts when an operation runs: switched on later it adds no arrow; switched off later the arrow stays,
-    and the leaf stores nothing."""
+    """The flag is looked at when an operation runs, and when a gradient is to be stored: switched on later it adds no
+    arrow; switched off later the arrow stays, and the leaf stores nothing."""
     late, early, both = torch.tensor(2.0), leaf(torch, 3.0), leaf(torch, 5.0)
     y = (late * early * both).sum()
     late.requires_grad_()
@@ -175,12 +175,13 @@ def test_c02_11_the_flag_brings_no_history_back(torch):
 
 
 def test_c02_12_results_are_not_yours(torch):
-    """Assigning to the flag of a result raises; an optimizer refuses a result, unless `retain_grad()` was called on it,
-    and then moves the result and not the leaf."""
+    """Assigning to the flag of a result raises, and `requires_grad_()` on one changes nothing; an optimizer refuses a
+    result, unless `retain_grad()` was called on it, and then moves the result and not the leaf."""
     h = leaf(torch) * 2
     for flag in (True, False):
         with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
             h.requires_grad = flag
+    assert h.requires_grad_() is h and not h.is_leaf and not h.retains_grad
     raises("can't optimize a non-leaf Tensor", lambda: torch.optim.SGD([h], lr=0.1), ValueError)
     behind = leaf(torch)
     for optimizer in (torch.optim.SGD, torch.optim.Adam):

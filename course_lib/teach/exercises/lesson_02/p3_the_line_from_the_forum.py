@@ -53,5 +53,5 @@ EXERCISE = Predict(
         Mistake("nothing to say", "w gets nothing, right. A slope of 0 for loss would mean that loss does not move "
                 "when loss moves.", [None, 0.0]),
     ),
-    reveals=("None tensor(1.)", "stores the 1 there"),
+    reveals=("loss.grad tensor(1.)", "stores the 1 there"),
 )  # fmt: skip

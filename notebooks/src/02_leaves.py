@@ -257,7 +257,7 @@ def train(w, steps):
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     print(train(torch.tensor([1.0, 2.0], requires_grad=True).double(), steps=3))
-    with expect_error(RuntimeError, "backward through the graph a second time", short=True):
+    with expect_error(RuntimeError, "backward through the graph a second time"):
         train(torch.tensor([1.0, 2.0], requires_grad=True) * 0.01, steps=3)
 
 # %% [markdown]

@@ -104,8 +104,8 @@ EXERCISE = Exercise(
                 "through it.", edit("5, 5, 6", "0, 0, 1")),
         Mistake("columns for rows", "The fives went to columns. A single slice cuts the first dimension: t[1:] is "
                 "every row but the first.", edit("0, 1], [5", "5, 6], [0")),
-        Mistake("own counters", "The values are right, but you gave the view a its own counter. A view and its base "
-                "have one between them.", edit("version': 4, 'd", "version': 1, 'd")),
+        Mistake("own counters", "The values are right, but you gave `t` and its view `a` different versions. A view "
+                "and its base have one counter between them.", edit("version': 4, 'd", "version': 1, 'd")),
         Mistake("one write", "The values are right. The last line is two writes: into the slice, and then the slice "
                 "back into t.", state_but(t_version=3, a_version=3)),
         Mistake("lost writes counted", "The values are right, but t was not written to so often. What is written to "

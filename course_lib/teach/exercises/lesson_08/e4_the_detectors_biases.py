@@ -38,7 +38,15 @@ def check(answer, torch):
             (b * b).sum().backward()
         if b.grad is None or not near(b.grad.tolist(), [2 * value for value in found]):
             return not_yet("Training with the new b does not store the right gradient in b.grad.")
-    return correct("the optimizer's own tensor holds the new numbers, and it is still a leaf.")
+    done = "the optimizer's own tensor holds the new numbers, and it is still a leaf."
+    if called(answer, "no_grad"):
+        return correct(done)
+    if called(answer, "detach"):
+        done += " As in F of 08.2, a write through `detach()` is recorded nowhere. Here that is what you want, and "
+        done += "`no_grad` says so more plainly."
+    if called(answer, "requires_grad_"):
+        done += " You have to switch the flag on again yourself, also after an error; `with torch.no_grad():` does it."
+    return correct(done)
 
 
 def raised(start, outputs, prior, which=4):

@@ -54,7 +54,11 @@ def check(answer, torch):
             if near(found, [weights[0], one_step], 1e-3):
                 return almost("numbers")
             return not_yet("The states are right, but x0 and w do not get their gradients.")
-    return correct("what the product saves has memory of its own, and every state's history is kept.")
+    return correct(
+        "what the products save has memory of its own, and every state's history is kept. Three ways are usual: "
+        "`out[t].clone() * w`; a name for the state, `state = state * w` and then `out[t + 1] = state`; or a list, "
+        "and `torch.stack` at the end, where nothing is written to at all."
+    )
 
 
 def still_shared(out, message):
@@ -114,7 +118,7 @@ EXERCISE = Exercise(
     ),
     solution=STARTER_6.replace("out[t] * w", "out[t].clone() * w") + "\n",
     why="The product saves the clone, and the next write does not touch that. A list and torch.stack at the end avoid "
-    "the writes altogether, and are the usual way.",
+    "the writes altogether.",
     alternatives=(
         LIST_6,
         edit("out[t ", "new = out.clone()\n        new[t ", ".clone() * w", " * w\n        out = new", "out\n", "out"),

@@ -244,6 +244,11 @@ y[1:].mul_(10)
 print(old)
 old.sum().backward()
 print(x.grad)
+y = x * 2
+old = y[:2]
+with torch.no_grad():
+    y.mul_(1)
+print("after a write that is not recorded:", y.grad_fn.name(), old.grad_fn.name())
 
 # %% [markdown]
 # Its numbers have changed, of course: it is the same memory. But its `grad_fn` has changed too, from `SliceBackward0` to `AsStridedBackward0`, and its gradient is right: 20 for the number that was multiplied.

@@ -158,13 +158,15 @@ for frozen in (False, True):
 
 # %% tags=["C02.5"]
 W1.requires_grad_(False)  # now all is frozen before W3
-h2 = x @ W1 @ W2
-print(h2.grad_fn, (h2 @ W3).grad_fn.next_functions[0])
+with ledger() as held:
+    h2 = x @ W1 @ W2
+print("saved:", held.now, "bytes  h2.grad_fn:", h2.grad_fn)
+print("first arrow of h2 @ W3:", (h2 @ W3).grad_fn.next_functions[0])
 layer = torch.nn.Linear(2, 2).requires_grad_(False)
-print([parameter.requires_grad for parameter in layer.parameters()])
+print("a frozen module:", [parameter.requires_grad for parameter in layer.parameters()])
 
 # %% [markdown]
-# `h2` has no node, and the arrow of the last product leads to nothing. This is one reason why people who adapt a large network to a new task freeze its *first* layers: the backward pass then ends where the frozen part begins.
+# `h2` has no node, nothing was saved for it, and the arrow of the last product leads to nothing. This is one reason why people who adapt a large network to a new task freeze its *first* layers: the backward pass then ends where the frozen part begins.
 #
 # **How our engine does it.** Each operation asks about each of its operands: where should a gradient for you go? Without the lines about views and speed, the question is four lines long (the whole is in `course_lib/engine/views.py`):
 #
@@ -385,7 +387,7 @@ with expect_error(RuntimeError, "can't retain_grad on Tensor that has requires_g
 #
 # Your engine cannot compute `3 * w`, because 3 is no tensor, and it computes a gradient for every constant. The work comes in two parts: four steps, and then a fifth. In `my_engine.py`:
 #
-# 1. Turn a number into a tensor of the other operand's dtype (`as_tensor`).
+# 1. Turn a number into a tensor of the other operand's dtype (`as_tensor`). (The solution has a line more, `__array_ufunc__ = None`. With it NumPy leaves `array * tensor` to your engine.)
 # 2. Let `gradient_edge` answer None for a tensor that does not require a gradient: its arrow leads to nothing. Then four places have to know of such arrows:
 #     - `backward` steps over them;
 #     - the formula of such an operand is not run;

@@ -283,7 +283,7 @@ show("engine.views.rebase_history")
 #
 # ## Which writes are refused, and why?
 #
-# Some writes are refused at once, in the line that writes. In each of them PyTorch could not tell what you mean, or could not keep the graph right. Here they all are. The first three are frequent; we run them one by one.
+# Some writes are refused at once, in the line that writes. In each of them PyTorch could not tell what you mean, or could not keep the graph right. Here are the six that have to do with views. The first three are frequent; we run them one by one. (The third is a read, after a write.)
 #
 # | the message says | what you do | what to do instead |
 # | --- | --- | --- |

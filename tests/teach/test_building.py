@@ -103,7 +103,9 @@ def test_before_lesson_06_the_picture_shows_what_nodes_hold(tmp_path, number, sa
 # --- mistakes --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mistake", known(), ids=lambda each: f"{each.lesson:02d}-{each.name}")
+@pytest.mark.parametrize(
+    "mistake", [each for each in known() if not each.only], ids=lambda each: f"{each.lesson:02d}-{each.name}"
+)
 def test_a_mistake_has_the_same_name_in_a_later_engine(mistake):
     """In the last stage where its text stands, no other sentence takes its place: each is true of its engine alone."""
     for number in range(stages.LAST, mistake.lesson, -1):
@@ -193,6 +195,17 @@ def test_an_engine_of_another_build_is_judged_by_what_it_prints(tmp_path):
     odd, _ = judged(tmp_path, 3, stages.stage(3).replace("g - g * result * result", "g").replace("g / b", "g * b"))
     assert "not yet" == odd.outcome
     assert "PyTorch prints:" in odd.details
+    assert "3 of 11 lines differ." in odd.text
+    assert "  line 6:  x.tanh() [0.42, 0.0707, 0.0099]" in odd.details
+    assert "  line 6:  x.tanh() [1.0, 1.0, 1.0]" in odd.details and "relu" not in str(odd.details)
+
+
+def test_a_file_that_passed_before_numbers_were_asked_for_stays_passed(tmp_path):
+    """What only lesson 01 asks for is no mistake in a file of lesson 03."""
+    old = edited(stages.stage(3), [("        self.number = next(numbers)  # in which order nodes were made\n", "")])
+
+    assert "correct" == judged(tmp_path, 3, old)[0].outcome
+    assert "no_numbers" == judged(tmp_path, 1, old)[0].mistake
 
 
 def test_what_was_not_touched_since_an_earlier_lesson_was_not_attempted(tmp_path):

@@ -93,20 +93,27 @@ def lesson_03(torch):
     except RuntimeError as error:
         print(error)
     (A @ B + c).backward(torch.tensor([[1.0, 2.0], [10.0, 20.0]]))
-    print(A.grad.tolist(), B.grad.tolist(), c.grad.tolist())
+    print("A @ B", A.grad.tolist(), B.grad.tolist())
+    print("+ c", c.grad.tolist())
     x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
-    ((x.relu() ** 2 - x / 2).sum() + x.mean()).backward()
-    print([round(number, 4) for number in x.grad.tolist()])
-    u = torch.tensor([0.5, 2.0, 3.0], requires_grad=True)
     v = torch.tensor([4.0, 0.5, 2.0], requires_grad=True)
-    (u.tanh() - u / v).sum().backward()
-    print([round(number, 4) for number in u.grad.tolist() + v.grad.tolist()])
+    for words, run in (
+        ("x ** 3", lambda: (x**3).sum()),
+        ("x.relu() * 3", lambda: (x.relu() * 3).sum()),
+        ("x.tanh()", lambda: x.tanh().sum()),
+        ("x * v - x / 2", lambda: (x * v - x / 2).sum()),
+        ("x / v", lambda: (x / v).sum()),
+        ("x.mean()", lambda: x.mean()),
+    ):
+        x.grad = v.grad = None
+        run().backward()
+        print(words, *[[round(number, 4) for number in each.grad.tolist()] for each in (x, v) if each.grad is not None])
     w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     (w.T.reshape(4) * torch.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
-    print(w.grad.tolist())
+    print("T and reshape", w.grad.tolist())
     z = torch.tensor([[1.0], [2.0]], requires_grad=True)
     (z.expand((2, 3)) * torch.tensor([1.0, 10.0, 100.0])).sum().backward()
-    print(z.grad.tolist())
+    print("expand", z.grad.tolist())
 
 
 def lesson_04(torch):
@@ -461,7 +468,7 @@ def lesson_17(torch):
 PROGRAMS = {int(name[7:]): each for name, each in list(globals().items()) if name.startswith("lesson_")}
 
 NOW = {
-    0: "From now on it finds slopes: of x * x + x, and of whatever else you build from sums and products.",
+    0: "From now on it finds slopes: of x * x + x, and of whatever else you build from sums and products of tensors.",
     1: "From now on every operation leaves a node, and a new operation takes one line.",
     2: "From now on nothing is recorded or computed for what is frozen, and a switch turns recording off.",
     3: "From now on it differentiates a whole network, with broadcasting and matrices.",

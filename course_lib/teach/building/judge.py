@@ -11,6 +11,7 @@ import functools
 import gc
 import hashlib
 import importlib
+import itertools
 import linecache
 import os
 import sys
@@ -209,7 +210,8 @@ def ask(source, lesson, look, mistakes):
     """Note the first mistake that the engine shows, of this lesson or one before. Each is asked of a fresh engine."""
     for each in mistakes:
         with contextlib.suppress(Exception):  # an engine that cannot be asked does not show it
-            if each.lesson <= lesson and each.seen(load(source)):
+            asked = each.lesson == lesson if each.only else each.lesson <= lesson
+            if asked and each.seen(load(source)):
                 look.mistake = each
                 return
 
@@ -290,9 +292,11 @@ def result_of_difference(ident, lesson, number, program, got, torch, passed):
             line = line_of(got.error, checkpoints.__file__)
             return ex.Result(ident, ex.NOT_YET, text, [*line, *more, show_program(number)])
         return ex.Result(ident, ex.ERROR, lead + ex.error_text(got.error), details_of_error(got.error) + more)
-    right = printed(program, torch).value
-    details = ["PyTorch prints:", *lines_of(right), "your engine prints:", *lines_of(got.value)]
-    text = f"{lead}the program of lesson {number:02d} does not print what PyTorch prints. It shows this: "
+    right, yours = printed(program, torch).value.splitlines(), got.value.splitlines()
+    differ = [place for place, two in enumerate(itertools.zip_longest(right, yours)) if two[0] != two[1]]
+    details = ["PyTorch prints:", *lines_of(right, differ), "your engine prints:", *lines_of(yours, differ)]
+    text = f"{lead}the program of lesson {number:02d} does not print what PyTorch prints: {len(differ)} of "
+    text += f"{max(len(right), len(yours))} lines differ. It shows this: "
     text += " ".join(program.__doc__.split())
     return ex.Result(ident, ex.NOT_YET, text, [*details, *more, show_program(number)])
 
@@ -301,9 +305,10 @@ def show_program(number):
     return f'L.hint("{number:02d}.b") shows the program.'
 
 
-def lines_of(text, most=8):
-    lines = text.splitlines() or ["(nothing)"]
-    return ["  " + line[: ex.WIDTH] for line in lines[:most]] + ["  …"] * (len(lines) > most)
+def lines_of(lines, places, most=8):
+    """The lines of an output at these places."""
+    shown = [f"  line {at + 1}:  {lines[at][: ex.WIDTH]}" for at in places if at < len(lines)] or ["  (nothing)"]
+    return shown[:most] + ["  …"] * (len(shown) > most)
 
 
 def details_of_error(error):

@@ -27,6 +27,7 @@ class Mistake:
     seen: Callable[[Any], bool]
     edits: tuple[tuple[str, str], ...]  # pairs (old, new): each text stands once in the stage of that lesson
     first: bool = False  # to be asked before the programs run, since with it they would not end
+    only: bool = False  # to be asked at its own lesson only: files that passed before it was recorded stay passed
 
     @property
     def name(self):
@@ -49,11 +50,11 @@ def edited(text, edits):
 MISTAKES = []
 
 
-def mistake(lesson, says, *edits, first=False):
+def mistake(lesson, says, *edits, first=False, only=False):
     """Record the function below as the sign of a mistake."""
 
     def record(seen):
-        MISTAKES.append(Mistake(lesson, " ".join(says.split()), seen, edits, first))
+        MISTAKES.append(Mistake(lesson, " ".join(says.split()), seen, edits, first, only))
         return seen
 
     return record

@@ -1,12 +1,15 @@
 """What often goes wrong in lessons 00 to 06: the first result, nodes, leaves, shapes, the engine, what is saved."""
 
+import contextlib
 import gc
+import numbers
 import re
 import sys
 import weakref
 
 import numpy as np
 
+from course_lib.teach.building.drawable import held
 from course_lib.teach.building.mistakes import in_a_ring, leaf, mistake, raises, runs
 
 # --- 00: a result remembers how it was made ----------------------------------------------------------------
@@ -77,6 +80,40 @@ def one_node_for_all(torch):
     x = leaf(torch)
     first, second = (x * x).grad_fn, (x * x).grad_fn
     return first is second and first is not None
+
+
+@mistake(1, "A node keeps a tensor that none of its formulas reads: a sum needs none of its tensors, and a product "
+         "does not need its result. Save what the formulas name, and nothing else.",
+         ("wanted = {each for read in reads for each in read}", 'wanted = {*names, "result"}'), only=True)  # fmt: skip
+def saves_what_no_formula_reads(torch):
+    x, w = leaf(torch), leaf(torch, 3.0)
+    total, product = x.exp() + w, x * w
+    if not hasattr(total.grad_fn, "__dict__"):
+        return False  # a node of PyTorch's, which holds nothing where Python can look
+    kept = held(product.grad_fn, torch.Tensor).values()
+    return bool(held(total.grad_fn, torch.Tensor)) or any(each is product for each in kept)
+
+
+@mistake(1, "Your nodes have no numbers. Give each node a number, in the order in which nodes are made, and keep it on "
+         "the node: lesson 04 asks for it.",
+         ("        self.number = next(numbers)  # in which order nodes were made\n", ""), only=True)  # fmt: skip
+def no_numbers(torch):
+    x = leaf(torch)
+    first = x * x
+    second = first.exp()
+    nodes = [each.grad_fn for each in (first, second, second * first, x * x, x + x)]
+
+    def number(node, name):
+        with contextlib.suppress(Exception):
+            value = getattr(node, name)
+            value = value() if callable(value) else value
+            return value if isinstance(value, numbers.Real) else None
+
+    for name in {name for name in dir(nodes[0]) if not name.startswith("__")}:
+        found = [number(node, name) for node in nodes]
+        if None not in found and len(set(found)) == 5 and found in (sorted(found), sorted(found, reverse=True)):
+            return False
+    return True
 
 
 # --- 02: who takes part ------------------------------------------------------------------------------------
@@ -265,6 +302,24 @@ def mean_is_sum(torch):
     x = leaf(torch, [1.0, 2.0])
     x.mean().backward()
     return x.grad is not None and x.grad.tolist() == [1.0, 1.0]
+
+
+@mistake(3, "The rule of `relu` hands on the gradient where the operand is negative, too. There the result is 0, "
+         "whatever the operand is, so its slope is 0.",
+         ("g * (result > 0)", "g"))  # fmt: skip
+def relu_everywhere(torch):
+    x = leaf(torch, [-1.0, 2.0])
+    x.relu().sum().backward()
+    return x.grad is not None and x.grad.tolist() == [1.0, 1.0]
+
+
+@mistake(3, "The slope of `x ** 3` at 2 is 12, and your engine finds 6. The rule of the power is `n * a ** (n - 1)`; "
+         "`n * a` is right for n = 2 only.",
+         ("g * n * a ** (n - 1)", "g * n * a"))  # fmt: skip
+def power_of_two_only(torch):
+    x = leaf(torch, 2.0)
+    (x**3).backward()
+    return x.grad is not None and x.grad.item() == 6
 
 
 # --- 04: the engine ----------------------------------------------------------------------------------------

@@ -189,6 +189,7 @@ class Pages:
         self.pages, self.page_of = self.deal(sorted(nodes, key=self.place_of.get)), {}
         for page in self.pages:
             self.page_of.update(dict.fromkeys(page.members, page))
+        self.whole = len(self.pages) == 1 and set(order) <= set(self.pages[0].nodes)  # nothing is left out
 
     def all_holdings(self, frames):
         """{node: every line about its buffer that any of the frames shows}."""
@@ -320,7 +321,7 @@ class Pages:
 
     def caption(self, frame):
         """A sentence below the picture, when it does not show the whole graph."""
-        if len(self.pages) < 2:
+        if self.whole or not self.pages:
             return ""
         return "Part of the graph: what is dashed runs in other parts."
 
@@ -436,7 +437,8 @@ class Base:
         x, y, width, height = self.boxes[i]
         state, name, word, held = pages.lines(i, frame)
         green = pages.graph.nodes[i].accumulates
-        kind = ("a " if green else "") + state + ("" if i in pages.page_of and pages.page_of[i] is self.page else " p")
+        here = pages.whole or pages.page_of.get(i) is self.page
+        kind = ("a " if green else "") + state + ("" if here else " p")
         lines = [(line, "") for line in name] + [(word, " b"), *held]
         at = y + height / 2 - LINE * len(lines) / 2 + 9.3
         text = "".join(

@@ -30,7 +30,7 @@
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson, show
+from course_lib.teach import draw, expect_error, ledger, lesson, show
 from course_lib.teach.exercises.lesson_01 import pictures
 
 L = lesson(1)
@@ -97,14 +97,14 @@ draw(y, detail=0)  # detail=0 leaves out contents, and what nodes save
 # %% [markdown]
 # **Notice:**
 #
-# - The thin blue arrows are the drawing on your paper, but for results that nobody holds any more: an arrow skips these. They were put in for you, and nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
+# - The thin blue arrows are your drawing on paper, except that a result that nobody holds is skipped. Nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
 # - There are four boxes of nodes: three operations and the accumulator of `w`.
 # - `p` is used twice. Two black arrows, 0 and 1, run into one box.
-# - `q` is not there at all: it is plain, and no node has kept it. (`x` is plain as well. It has a box because the first product has saved it.) The last addition's arrow 1 leads to nothing: it is the short line that ends in a ring. The first product has one, too, where `x` was used.
+# - `q` is not there at all: it is plain, and no node has kept it. The last addition's arrow 1 leads to nothing: it is the short line that ends in a ring. (`x` is plain as well. It has a box because the first product has saved it.)
 #
 # ## Why do the arrows run backwards?
 #
-# Because gradients do. They travel from the result to the leaves, so these are the arrows that get built. A leaf does not know what was made of it. You cannot ask `w` which losses depend on it; you can only ask a loss whether it depends on `w`.
+# Because gradients do: they travel from the result to the leaves. A leaf does not know what was made of it. You cannot ask `w` which losses depend on it; you can only ask a loss whether it depends on `w`.
 
 # %% tags=["C01.1"]
 add = y.grad_fn
@@ -115,13 +115,9 @@ assert accumulate.variable is w  # four steps from y
 print(accumulate.next_functions, w.grad_fn)  # and no step from w
 
 # %% [markdown]
-# Four steps from `y` lead to the accumulator of `w`. From there, no step leads on, and `w` itself has no `grad_fn`.
-#
 # ## Why is `x + 1` not in the graph?
 #
-# An operation is recorded only if one of its operands requires grad. `x` does not, and 1 is a plain number. No gradient will ever be wanted on that side. So the operation leaves no node, and its result `q` is as plain as `x`.
-#
-# Where `q` is used, its place in the row of arrows is kept free, with `(None, 0)`, an arrow to nothing. So the second arrow still belongs to the second operand.
+# An operation is recorded only if one of its operands requires grad. `x` does not, and 1 is a plain number. So the operation leaves no node, and its result `q` is as plain as `x`. Where `q` is used, an arrow to nothing, `(None, 0)`, keeps its place, so that the second arrow still belongs to the second operand.
 
 # %% tags=["C01.2"]
 print(q.grad_fn)
@@ -133,39 +129,37 @@ print(product.next_functions[1])  # where x was used
 #
 # ## What is a node called?
 #
-# A node is called after the operation that *ran*, which need not be what you typed. One call may run several operations (`cross_entropy`, a loss for classification, runs two) or none: `v.cpu()` finds `v` on the CPU already, and hands back `v` itself.
-#
-# Some operations have several forms, each with its own rule for gradients. A digit at the end tells them apart; it counts nothing. (`Rsub` is subtraction with the operands reversed.)
+# A node is called after the operation that *ran*, which need not be what you typed. Some operations have several forms, each with its own rule for gradients. A digit at the end tells them apart; it counts nothing. One call may run several operations (`cross_entropy`, a loss for classification, runs two) or none: `v.cpu()` finds `v` on the CPU already, and hands back `v` itself.
 
 # %% tags=["C01.3", "C01.4"]
 v = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
-for result in (v**2, v**v, 2**v, v - 1, 1 - v, v.std()):
-    print(result.grad_fn.name(), end=" ")
-
-loss = torch.nn.functional.cross_entropy(v, torch.tensor([0, 1]))  # two steps inside
-print("\n" + loss.grad_fn.name(), loss.grad_fn.next_functions[0][0].name())
+for words, result in {"v**2": v**2, "v**v": v**v, "2**v": 2**v, "1 - v": 1 - v, "spread": v.std()}.items():
+    print(words, "leaves", result.grad_fn.name())
+loss = torch.nn.functional.cross_entropy(v, torch.tensor([0, 1]))
+print("cross_entropy leaves", loss.grad_fn.name(), "and", loss.grad_fn.next_functions[0][0].name())
 print(v.cpu() is v)
 
 # %% [markdown]
 # ## Used twice or computed twice: does it matter?
 #
-# For the value it does not. For the graph it does. In `shared` a product is computed once and used twice; in `repeated` it is computed twice:
+# For the value it does not. For the graph it does. In `shared` a product is computed once and used twice, so both arrows run into one node. In `repeated` it is computed twice, and the arrows run into two nodes that know nothing of each other:
 
-# %% tags=["C01.5", "C01.6"]
+# %% tags=["C01.5"]
 h = w * x
 shared, repeated = h * h, (w * x) * (w * x)
 for result in (shared, repeated):
     (left, _), (right, _) = result.grad_fn.next_functions
     print(left is right)
+
+# %% [markdown]
+# The opposite case is one operation with several results. `unbind` takes a tensor apart, and leaves *one* node for all the parts. Now the second half of an arrow has a meaning. It says which result is meant:
+
+# %% tags=["C01.6"]
 one, two = torch.tensor([1.0, 2.0], requires_grad=True).unbind()
 assert one.grad_fn is two.grad_fn  # one node, two results
 print([output for node, output in (one / two).grad_fn.next_functions])
 
 # %% [markdown]
-# In `shared` both arrows run into one node. In `repeated` they run into two nodes that know nothing of each other.
-#
-# The second half of the cell is the opposite case: one operation with several results. `unbind` takes a tensor apart. It leaves *one* node for all of its results, and now the second half of an arrow, the number in `(node, 1)`, has a meaning: it says which result is meant: 0 for `one`, 1 for `two`.
-#
 # ## A function returns: what is left of its tensors?
 #
 # The function below has three local tensors, and uses the name `h` twice. `weakref.ref(t)` is a way to look at `t` without holding it: `look()` gives the tensor as long as it is alive, and None after that.
@@ -182,7 +176,7 @@ print([output for node, output in (one / two).grad_fn.next_functions])
 #
 # **Predict**, first: begin at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before you come to the accumulator? Answer with a list of strings.
 #
-# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names. (A product saves an operand if the gradient for the *other* one is wanted, because that gradient is made of it. Ask the same of a sum, and of a division by the number 3.)
+# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names.
 
 # %%
 L.predict("01.p3", None)
@@ -211,7 +205,7 @@ draw(y, detail=0)
 # %% [markdown]
 # **Notice:**
 #
-# - Two tensors were called `h`, one after the other. Both have a node here, and neither has a name.
+# - Two tensors were called `h`, one after the other. Both have a node here, and no name leads to either. The last `h` is gone: the slope of `h / 3` is made of the 3, so the division has saved nothing of `h`.
 # - There is a leaf called "unnamed 1". That is `w`. No variable holds it any more; the graph does.
 # - Nothing is left of `unused`. Arrows run from results to operands, and `y` was not computed from it.
 #
@@ -237,9 +231,8 @@ print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 # %% [markdown]
 # ## Exercises: read a graph
 #
-# Seven graphs of hidden programs. `a` and `b` require grad, `c` does not. A tensor without a
-# name is drawn only where a node keeps it, and is called after its own box: `#1`. The thin blue arrows are left out, since
-# they are not in memory. The black ones say it all.
+# Seven graphs of hidden programs. `a` and `b` require grad. `c` does not: it is not drawn, and an arrow that ends in a
+# ring keeps its place. The thin blue arrows are left out, since they are not in memory.
 
 # %%
 pictures(torch, "ABCDEFG")
@@ -300,7 +293,8 @@ s = h.sin()  # saves h
 looks.append(weakref.ref(h))
 node = y.grad_fn
 del y, h  # of all this we hold one node, and the result s
-print([look() is not None for look in looks])  # w, h and unused of the function, and the operand of sin
+names = "w", "h", "unused", "operand of sin"
+print({name: look() is not None for name, look in zip(names, looks, strict=True)})
 
 # %% [markdown]
 # `w` is alive, because we hold a node that leads to it. `h` and `unused` are gone. The operand of `sin` is alive, although no name is left for it.
@@ -310,7 +304,7 @@ print([look() is not None for look in looks])  # w, h and unused of the function
 # %% tags=["C01.10"]
 gc.disable()
 node = s = None
-print([look() is not None for look in looks])
+print({name: look() is not None for name, look in zip(names, looks, strict=True)})
 gc.enable()
 
 # %% [markdown]
@@ -318,20 +312,21 @@ gc.enable()
 #
 # ## So what did the sum of the story keep?
 #
-# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So from the newest `total` arrows lead to the node of every loss that there ever was, and to everything behind it. (The pass has let go of what these nodes had saved, but not of the nodes. Where there is no pass, as in validation, the saved tensors stay as well.)
+# `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So from the newest `total` arrows lead to the node of every loss that there ever was, and to everything behind it. A pass lets go of what these nodes had saved. Where there is no pass, as in validation, the saved tensors stay as well.
 #
-# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing:
+# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing. `ledger` counts the bytes that are saved; here they are counted with your line, and with the cure:
 
 # %%
-w, total = torch.tensor(1.0, requires_grad=True), 0.0
-for batch in (1.0, 2.0, 3.0, 4.0):
-    loss = (w * batch) ** 2
-    loss.backward()
-    total = total + loss.item()
-print("total", total, "- nodes behind the last loss:", behind(loss))
+for number in (lambda loss: loss, lambda loss: loss.item()):
+    total = 0.0
+    with ledger(leaves=False) as held:
+        for batch in (1.0, 2.0, 3.0, 4.0):  # validation: no pass
+            loss = ((w * (batch * torch.ones(1000))) ** 2).mean()
+            total = total + number(loss)
+    print("total", total, "- bytes saved:", held.now)
 
 # %% [markdown]
-# The same total, and only the three nodes of the last loss are left.
+# The same total, and with `item()` only the tensors of the last loss are left.
 #
 # **How our engine does it.** When you call `x.exp()`, this is what happens, in a simplified form:
 #
@@ -363,13 +358,14 @@ with expect_error(RuntimeError, "appears to not have been used in the graph"):
 h = x * 2
 with expect_error(RuntimeError, "appears to not have been used in the graph"):
     torch.autograd.grad(y, h)
-with expect_error(RuntimeError, "support the deepcopy protocol"):
+with expect_error(RuntimeError, "support the deepcopy protocol", short=True):
     copy.deepcopy(h)
 
 # %% [markdown]
 # The fourth way is worse, because nothing raises: you use `item()` in the middle of a computation. A plain Python number carries no node.
 
 # %% tags=["C01.11"]
+x = torch.tensor(4.0, requires_grad=True)
 cubed = (x * x).item() * x
 print(cubed, torch.autograd.grad(cubed, x))
 
@@ -385,16 +381,16 @@ print(cubed, torch.autograd.grad(cubed, x))
 # Tensor.exp = operation("Exp", lambda a: np.exp(a), lambda g, result: g * result)
 # ```
 #
-# `forward` computes with arrays. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(formula).parameters`. Save exactly those tensors on the node, under these names.
+# `forward` computes with arrays. Its parameters name the operands. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(forward).parameters`, and the same for a formula. Save exactly those tensors on the node, under these names. (`__rmul__` is for `3 * w`. That a number becomes a tensor is a matter of lesson 02.)
 #
-# Give each node a number too, in the order in which nodes are made; you choose its name. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand.
+# Give each node a number too, in the order in which nodes are made; you choose its name. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand. And this saved result makes a circle in your engine, for the result holds the node. A graph with an `exp` in it goes only when Python's garbage collector comes by. The course's engine has no such circle, and yours will have none after lesson 06.
+#
+# The checkpoint also draws a graph of your engine: your nodes, your arrows, and what your nodes hold.
 
 # %%
 L.build("01")
 
 # %% [markdown]
-# When the checkpoint says *correct*, it also draws a graph of your engine: your nodes, your arrows, and what your nodes hold.
-#
 # ## Exercises: two more
 #
 # **01.4 · Which happens?** (6 minutes). Each program starts with a fresh leaf `x`, a 3.0 that requires grad;
@@ -438,7 +434,7 @@ L.check("01.5", depends)
 # *What is in the graph*
 #
 # - **C01.1** Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations; from a leaf they lead nowhere.
-# - **C01.2** An operation none of whose operands requires grad leaves no node; where a recorded operation could have a slope for its result, an arrow leads to nothing.
+# - **C01.2** An operation none of whose operands requires grad leaves no node; where recorded arithmetic uses its result, the arrow leads to nothing.
 # - **C01.8** An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle.
 # - **C01.7** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
 # - **C01.11** A number taken out with `item()` is outside the graph: no arrow leads back through it.

@@ -39,8 +39,8 @@ def test_c01_1_arrows_run_back(torch):
 
 
 def test_c01_2_plain_operands_leave_nothing(torch):
-    """An operation none of whose operands requires grad leaves no node; where a recorded operation could have a slope
-    for its result, an arrow leads to nothing."""
+    """An operation none of whose operands requires grad leaves no node; where recorded arithmetic uses its result, the
+    arrow leads to nothing."""
     w, x = leaf(torch), torch.tensor(5.0)
     for q in (x + 1, x * x, x.exp(), torch.stack([x, x]).sum()):
         assert q.grad_fn is None

@@ -38,7 +38,7 @@ def check(answer, torch):
     lists = {box: [target(entry) for entry in to] for box, to in lists.items()}
     truth = arrows_of(DRAWN["F"], torch)
     if lists == truth:
-        return correct("you read every arrow, the invisible one among them.")
+        return correct("you read every arrow, the one to nothing among them.")
     turned = {box: sorted(other for other in truth if box in truth[other]) for box in truth}
     if {box: sorted(n for n in to if isinstance(n, int)) for box, to in lists.items()} == turned:
         return almost("turned round")
@@ -66,8 +66,8 @@ EXERCISE = Exercise(
     hints=(
         "Only black arrows count. Where there are two operands, an arrow has its operand's number at the end where it "
         "begins. Blue ones are the paper.",
-        "How many operands does a subtraction have, a division, an exp, a product? If an arrow is missing in the "
-        "picture, whose place is it?",
+        "How many operands does a subtraction have, a division, an exp, a product? A short line that ends in a ring "
+        "is an arrow, too.",
     ),
     solution='arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a", None]}',
     why="The picture is b / exp(a * c) - a * c with the product computed once: two arrows meet in box 1. c is plain, "
@@ -81,8 +81,9 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("turned round", "You list for each box who leads *to* it. An arrow belongs to the box it starts "
                 "from, and starts at the result.", "arrows = {4: [], 3: [4], 2: [3], 1: [2, 4]}"),
-        Mistake("nothing left out", "All arrows that can be seen are right. A product has two operands; one place in "
-                "its row is kept free.", 'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a"]}'),
+        Mistake("nothing left out", "All arrows that lead to a box are right. A product has two operands; the short "
+                "line that ends in a ring is an arrow, too: to nothing.",
+                'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a"]}'),
         Mistake("an arrow to plain data", "c is an operand, on paper. It requires no grad, so in memory there is no "
                 "arrow to it.", 'arrows = {4: [3, 1], 3: ["b", 2], 2: [1], 1: ["a", "c"]}'),
         Mistake("where it came from", "4: the result of exp is no operand of the subtraction. Follow the black arrow "

@@ -57,8 +57,8 @@ EXERCISE = WhichHappens(
                 "the slope of x³ at 3 is 27.", {"B": "fine"}),
         Mistake("numbers refused", "B: multiplying by a number is an ordinary thing to do; nobody can know that this "
                 "number came from x.", {"B": ("raises at backward", "raises now")}),
-        Mistake("copies of results", "C: a deep copy of a result would need a copy of its history. Results refuse, "
-                "as in Break it.", {"C": ("fine", "silently wrong")}),
+        Mistake("copies of results", "C: a deep copy of a result would need a copy of its whole history, so results "
+                "refuse.", {"C": ("fine", "silently wrong")}),
         Mistake("copies late", "C: you are right that it raises. But who raises: backward, or the line that makes "
                 "the copy?", {"C": "raises at backward"}),
         Mistake("a cycle", "D: y = y * y makes a new tensor each time; three passes leave three nodes in a row, and "

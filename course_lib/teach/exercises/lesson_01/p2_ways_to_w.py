@@ -42,5 +42,5 @@ EXERCISE = Predict(
                 "that way.", ["y"]),
         Mistake("one step", "p leads to w in one step. y gets there as well, in more steps.", ["p"]),
     ),
-    reveals=("Four steps from `y` lead", "`q` is not there at all"),
+    reveals=("accumulate.variable is w  # four steps", "`q` is not there at all"),
 )  # fmt: skip

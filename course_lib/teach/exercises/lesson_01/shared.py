@@ -7,6 +7,7 @@ import weakref
 
 from course_lib.teach.exercises.shared import nodes_behind
 from course_lib.teach.pictures.draw import draw
+from course_lib.teach.pictures.graphmodel import renumber
 
 
 def shape_of(y, leaves):
@@ -96,16 +97,25 @@ class Pictures:
         return {"text/plain": repr(self), "text/html": "".join(cards)}
 
 
+def leave_out_the_paper(graph):
+    """Keep nodes, arrows and the tensors at which they begin or end: no blue arrows, and no other tensor."""
+    for value in graph.values:
+        value.inputs.clear()
+    for node in graph.nodes:
+        node.slots.clear()
+    order = [i for i, value in enumerate(graph.values) if value.requires_grad and value.named]
+    renumber(graph, order, {old: i for i, old in enumerate(order)})
+
+
 def pictures(torch, letters):
-    """The pictures with these letters, drawn from programs that are not shown: what is in memory, no blue arrows."""
+    """The pictures with these letters, drawn from programs that are not shown: arrows, nodes, `a`, `b` and `y`."""
     drawn = {}
     for letter in letters:
         leaves = given(torch, (2.0, 3.0, 5.0))
         names = {name: tensor for name, tensor in leaves.items() if re.search(rf"\b{name}\b", DRAWN[letter])}
         names["y"] = run_program(DRAWN[letter], dict(leaves))
         drawn[letter] = draw(names["y"], names=names, detail=0)
-        for value in drawn[letter]._graph.values:
-            value.inputs.clear()
+        leave_out_the_paper(drawn[letter]._graph)
     return Pictures(drawn)
 
 

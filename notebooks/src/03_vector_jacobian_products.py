@@ -62,9 +62,6 @@ L.predict("03.p1", None)
 # %%
 L.predict("03.p2", None)
 
-# %% [markdown]
-# (A pass lets go of what the nodes have saved, as you saw in lesson 00. With `retain_graph=True` they keep it for the next pass.)
-
 # %% tags=["C03.1", "C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
 v = torch.tensor(3.0, requires_grad=True)
@@ -73,22 +70,22 @@ with expect_error(RuntimeError, "grad can be implicitly created only for scalar 
     y.backward()
 
 k = torch.tensor([10.0, 1.0])
-y.backward(gradient=k, retain_graph=True)
+y.backward(gradient=k, retain_graph=True)  # the nodes keep what they have saved, for another pass
 print(u.grad, v.grad)
 print(torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True))  # an ordinary weighted sum
 
 # %% [markdown]
 # For a single number, backward starts with 1 by itself. For two outputs it cannot know what you want: their sum, their mean, one of them? So it refuses, and wants you to say how much each output counts.
 #
-# That is what `gradient` is. It holds one number for each output, and it is called the **upstream gradient**: how much the final result changes when this output changes by 1. With `[10, 1]`, you get the gradients of 10 · y[0] + 1 · y[1], as the last line shows.
+# That is what `gradient` is. It holds one number for each output, and it is called the **upstream gradient**: how much the number that you care about changes when this output changes by 1. With `[10, 1]`, you get the gradients of 10 · y[0] + 1 · y[1], as the last line shows.
 #
 # > **The rule.** `y.backward(gradient=k)` computes the gradients of `(k * y).sum()`.
 #
-# `step` shows how your 10 and 1 went along the arrows. (We leave out the first frame and the last two. Press *next*.)
+# `step` shows how your 10 and 1 went along the arrows.
 
 # %%
 u.grad = v.grad = None
-step(y, gradient=k, retain_graph=True).part(1, 3)
+step(y, gradient=k, retain_graph=True).part(1, 3)  # without the first frame and the last two
 
 # %% [markdown]
 # **Notice:**
@@ -124,13 +121,13 @@ for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
 #
 # Apply `exp` to 1000 numbers. Output i depends on input i only. So the Jacobian has a million entries, and all of them are zero but those on the diagonal. The node saves its 1000 results, which happen to be its slopes, and multiplies by them. That is its whole rule.
 #
-# If you insist on the table, `torch.autograd.functional.jacobian` builds it, row after row. Each row costs a backward pass. Below, a hook on the result counts the passes, and the ledger of lesson 02 counts the bytes that are saved. (A number takes four.)
+# If you insist on the table, `torch.autograd.functional.jacobian` builds it, row after row. Each row costs a backward pass. Below, a *hook* on the result counts the passes: a function that is called whenever a gradient arrives there. The ledger counts the bytes that are saved, at most `peak` at one time. (A number takes four.)
 
 
 # %% tags=["C03.4"]
 def outputs(x):
     y = x.exp()
-    y.register_hook(lambda grad: passes.append("one more"))  # called when a gradient arrives
+    y.register_hook(lambda grad: passes.append("one more"))
     return y
 
 
@@ -270,9 +267,20 @@ grids(
 # **Notice:** the two tables on the left are known. There are two ways to get from them to the three slopes on the right.
 #
 # - **Backwards.** Start at the output with the upstream gradient 1, and ask at each step: how much does `y` change when *this* number changes? You multiply a row by a table, from the left. That is the vector-Jacobian product from above.
-# - **Forwards.** Start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move? You multiply a table by a column, a *nudge*, from the right. That is a *Jacobian-vector product* (JVP). It gives the slopes for `x0`, and for no other input.
+# - **Forwards.** Start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move? You begin at the right end, with a column called a *nudge*: 1 for this input, and 0 for the others. Each table is multiplied by the column. That is a *Jacobian-vector product* (JVP):
+
+# %%
+grids(
+    ["y, for h0 and h1", [[2, -1]], "@"]
+    + ["h0 and h1, for x0, x1, x2", [[1, 2, 0], [0, 1, 3]], "@"]
+    + ["nudge of x0", [[1], [0], [0]], "=", "y, for x0", [[2]]],
+    colours=("none", "columns", "rows", "none"),
+)
+
+# %% [markdown]
+# **Notice:** the nudge picks out the blue column, `[1, 0]`, which says how `h0` and `h1` move. Then `[2, -1]` makes 2 of it: the slope for `x0`, and for no other input.
 #
-# Here are both ways as programs, for any chain of tables. They are mirror images of each other. `count` runs one of them and counts its multiplications.
+# Here are both ways as programs, for any chain of tables. They are mirror images of each other. `count` runs one of them and counts its multiplications. (A multiplication by 0 or by 1 counts like any other.)
 
 # %%
 def times(a, b):
@@ -342,7 +350,7 @@ chart(panels, across="n", up="multiplications", log=True)
 # - One *backward* sweep answers: how does **one output** depend on **every input**?
 # - One *forward* sweep answers: how does **every output** depend on **one input**?
 #
-# You can check it on the small network with a pencil. Backwards, 1 times the row `[2, -1]` takes 2 multiplications, and this row times the table of 2 by 3 takes 6: eight in all, and you have all three slopes. Forwards, the table times the nudge takes 6, and the row times the two results takes 2: eight again, for the slope of `x0` alone. With `x1` and `x2` that makes 24. (A multiplication by 0 counts like any other.)
+# You can check it on the small network with a pencil. Backwards, 1 times the row `[2, -1]` takes 2 multiplications, and this row times the table of 2 by 3 takes 6: eight in all, and you have all three slopes. Forwards, the table times the nudge takes 6, and the row times the two results takes 2: eight again, for the slope of `x0` alone. With `x1` and `x2` that makes 24.
 
 # %% tags=["C03.8"]
 for sweeps in (backward_sweeps, forward_sweeps):
@@ -351,10 +359,10 @@ for sweeps in (backward_sweeps, forward_sweeps):
 # %% [markdown]
 # And now look at training. The inputs that we care about are the weights, and there may be a billion of them. The output is the loss, and there is one. One sweep backwards, or a billion sweeps forwards: this is the whole reason why we walk backwards. (The names to search for are **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.)
 #
-# The cell below checks this on the engine itself. `functional.jacobian` fills the table row after row, and a hook counts the backward passes. The last lines say what one sweep costs beside the forward pass, for linear layers of three sizes. Forward, a layer is one matrix product. Backward it is two of the same size, one for the inputs and one for the weights.
+# The cell below checks this on the engine itself. `functional.jacobian` fills the table row after row, and a hook counts the backward passes.
 
 # %%
-def network(x):
+def network(x, outputs):
     y = torch.cat([small[1] @ (small[0] @ x)] * outputs)
     y.register_hook(passes.append)
     return y
@@ -362,38 +370,35 @@ def network(x):
 
 for outputs in (1, 5):
     passes = []
-    torch.autograd.functional.jacobian(network, torch.ones(3))
+    torch.autograd.functional.jacobian(lambda x, n=outputs: network(x, n), torch.ones(3))
     print("outputs:", outputs, "- backward passes for the whole table:", len(passes))
-for n in (10, 100, 1000):  # 64 samples, n inputs, n outputs
-    X, W, upstream = torch.ones(64, n), torch.ones(n, n), torch.ones(64, n)
-    forward, *backward = [a.numel() * b.shape[1] for a, b in ((X, W), (upstream, W.T), (X.T, upstream))]
-    print("a layer:", forward, "multiplications forward,", sum(backward), "backward")
 
 # %% [markdown]
 # > **The rule.** Backward mode costs one sweep for each output, forward mode one for each input. A loss is one output.
-#
+
+# %% [markdown]
+# **03.6 · What does it cost?** (5 minutes, optional). A chain of three matrix steps, 100 → 20 → 5 → 2 numbers, so the Jacobians are 20 by 100, 5 by 20 and 2 by 5. How many multiplications take: one backward pass with a given upstream gradient; the whole Jacobian of the chain by backward passes; the whole Jacobian by forward passes? (As `count` does it: every step of every pass counts, also the one that begins with a 1 and zeros.)
+
+# %%
+cost = {"one pass": None, "backwards": None, "forwards": None}
+
+L.check("03.6", cost)
+
+# %% [markdown]
 # **Where this argument ends.** Three things are good to know before you repeat it to somebody.
 #
 # *It is about the number of outputs, not about neural networks.* How do ten thousand points of a simulated orbit depend on the mass of one planet? That is one input and many outputs, and a single forward sweep answers it. PyTorch has forward mode as well (`torch.func.jvp`, `torch.func.jacfwd`). Our engine only runs backwards.
 #
-# *It counts multiplications, not memory.* A forward sweep runs along with the computation and may forget each step as soon as the next one is done. A backward sweep cannot begin before the computation has ended, and then it needs what the steps computed. So every node keeps tensors until its turn comes, and the longer the chain, the more is kept. You can see it below; lesson 06 is about nothing else.
+# *It counts multiplications, not memory.* A forward sweep runs along with the computation and may forget each step as soon as the next one is done. A backward sweep cannot begin before the computation has ended, and then it needs what the steps computed. So every node keeps tensors until its turn comes, and the longer the chain, the more is kept. Lesson 06 is about nothing else.
 #
 # *It does not make the table cheap.* A function with a thousand inputs and a thousand outputs needs a thousand sweeps in either direction. If you find yourself asking for a whole Jacobian, first ask whether a few of its products would do.
-
-# %%
-for depth in (1, 10, 100):
-    x = torch.ones(1000, requires_grad=True)
-    with ledger(leaves=False) as held:
-        for _ in range(depth):
-            x = x.tanh()  # keeps its result: 1000 numbers of four bytes
-    print(f"{depth:3} steps: {held.now:7,} bytes wait for backward")
 
 # %% [markdown]
 # ## How do you check a rule?
 #
 # Take a small step along some direction `d`, once with it and once against it, and divide the difference of the results by the length of the way. That is a slope, measured without calculus; it is called a *central difference*. Where the function has no kink, it must be equal to the gradient times `d` (multiply and add).
 #
-# Take a random `d`. A wrong gradient can only slip through if its error times `d` happens to be about 0. And take float64. The two results are nearly equal, and subtracting them eats up most of the seven digits that float32 has. The cell shows both:
+# Take a random `d`. A wrong gradient can only slip through if its error times `d` happens to be about 0. And take float64. The two results are nearly equal, and subtracting them eats up most of the seven digits that float32 has. Below, the slope of x · exp(x) is measured in both. Beside it stand autograd's gradient, and one that forgets the product rule:
 
 # %% tags=["C03.9"]
 def f(x):
@@ -405,10 +410,12 @@ d = torch.tensor([3.0, -1.0, 2.0], dtype=torch.float64)
 (gradient,) = torch.autograd.grad(f(x), x)
 for t, e in ((x, d), (x.float(), d.float())):
     measured = (f(t + 1e-5 * e) - f(t - 1e-5 * e)) / 2e-5
-    print(f"{measured.item():.6f} measured, {(gradient * d).sum().item():.6f} gradient times d")
+    print(f"{measured.item():.6f} measured in {t.dtype}")
+print(f"{(gradient * d).sum().item():.6f} gradient times d")
+print(f"{(x * x.exp() * d).sum().item():.6f} with a wrong rule: x times the slope of exp, and no more")
 
 # %% [markdown]
-# **How our engine does it.** A rule is one line of text for each input. It says nothing of broadcasting: both rules of `mul` may give gradients of too large a shape. Everything that a broadcasting node returns passes through one function, `fit`, which adds up the copies. In a simplified form:
+# **How our engine does it.** So who made two numbers out of the four, for the bias? Not a rule. A rule is one formula for each input, and says nothing of broadcasting: both rules of `mul` may give gradients of too large a shape. Everything that a broadcasting node returns passes through one function, `fit`, which adds up the copies. In a simplified form:
 #
 # ```python
 # def fit(grad, shape):
@@ -443,10 +450,13 @@ print(torch.autograd.grad((other * 0).sum(), other))  # behind the output: no er
 #
 # Your engine knows numbers, and three operations. Now it gets tensors of every shape. In `my_engine.py`:
 #
-# 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element.
+# 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element, with PyTorch's words: "grad can be implicitly created only for scalar outputs".
 # 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape. Call it in one place, in `Node.__call__`, for all operations.
-# 3. Formulas may also ask for the `shape` of the first operand. And arguments behind the operands, such as the 2 in `x ** 2` and the shape in `x.reshape(4)` or `x.expand((2, 3))`, are no tensors: `operation` hands them to `forward` as they are, and to a formula that names them. (If your file comes from `--catch-up 02`, it does so already.)
-# 4. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. For `sum` and `mean`, over all elements will do. The names are up to you. The checkpoint uses each row once.
+# 3. A formula may also ask for the `shape` of the first operand.
+# 4. What stands behind the operands is no tensor: the 2 in `x ** 2`, the shapes in `x.reshape(4)` and `x.expand((2, 3))`. `operation` hands such a setting to `forward` as it is, and to a formula that names it. The row of the power begins `operation("Pow", lambda a, n: a ** n, lambda g, a, n: …`. (Do not call a setting `shape`; that name is taken.)
+# 5. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. For `sum` and `mean`, over all elements will do. The names are up to you. The checkpoint tries them one after the other, and says which differs.
+#
+# (If your file comes from `--catch-up 02`, 4 is there already.)
 #
 # A slip that costs an hour: `sum` and `expand` need each other in their formulas. Write both rows before you test one.
 
@@ -456,7 +466,7 @@ L.build("03")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine differentiates a whole network, and draws what its nodes hold.
 #
-# ## Exercises: judge and count
+# ## Exercises: two more
 #
 # **03.1 · Which happens?** (7 minutes). Each program starts with the leaves `x = [1., 2.]` and `z = [1., 1.]`. Answer `"raises now"` (an ordinary line), `"raises at backward"` (the call of `backward` or `autograd.grad`), `"silently wrong"` (`got` is not what the comment wants) or `"fine"`.
 #
@@ -498,14 +508,6 @@ L.check("03.1", happens)
 cures = {1: None, 2: None, 3: None, 4: None}
 
 L.check("03.5", cures)
-
-# %% [markdown]
-# **03.6 · What does it cost?** (5 minutes, optional). A chain of three matrix steps, 100 → 20 → 5 → 2 numbers, so the Jacobians are 20 by 100, 5 by 20 and 2 by 5. How many multiplications take: one backward pass with a given upstream gradient; the whole Jacobian of the chain by backward passes; the whole Jacobian by forward passes? (As `count` does it: every step of every pass counts, also the one that begins with a 1 and zeros.)
-
-# %%
-cost = {"one pass": None, "backwards": None, "forwards": None}
-
-L.check("03.6", cost)
 
 # %% [markdown]
 # ## What you can now claim

@@ -85,6 +85,8 @@ def name_of_values(found, truth, grad, x, m):
     """The mistake that gives these numbers for x of shape (3,) and a product of shape (2, 3), or None."""
     if found.shape == (2, 3) and agree(found, grad * m):
         return "not added"
+    if found.shape == (2, 3) and agree(found, grad.sum(0) * m):
+        return "added too early"
     wrong = {
         "averaged": truth / 2, "first copy": (grad * m)[0], "last copy": (grad * m)[1], "weights forgotten": m.sum(0),
         "added apart": grad.sum(0) * m.sum(0), "own factor": (grad * x).sum(0), "no factor": grad.sum(0),
@@ -166,6 +168,9 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("not added", "Every element of that is right, and it has the shape of the product. Elements that "
                 "belong to the same element of x must be added.", mul_rule("return m * grad")),
+        Mistake("added too early", "You added the rows of grad before you multiplied. Each use of x has a factor of its "
+                "own in m: multiply first, then add.",
+                mul_rule("return grad.sum(0) * m if x.dim() < grad.dim() else grad * m")),
         Mistake("averaged", "You took the mean over the copies. Each use of a number adds its share; nothing divides.",
                 mul_rule("g = grad * m", "return g.mean(0) if x.dim() < g.dim() else g")),
         Mistake("first copy", "You kept the gradient of the first copy and dropped the others. They are uses of the "

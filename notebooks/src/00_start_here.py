@@ -86,7 +86,7 @@ draw(y, detail=0)
 #
 # - The rounded boxes at the bottom are *tensors*. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
 # - The grey boxes on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, `MulBackward0`, then the sum, `AddBackward0`. There are two of them.
-# - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. So there are three nodes in all. (Where a text says "2 backward nodes, 1 leaf", it counts the green one with its leaf.)
+# - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. It is called the *accumulator* of `x`. So there are three nodes in all.
 # - The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to. The dotted arrow leads from `y` to its own node.
 # - The thin blue arrow runs forwards: it is the computation as you wrote it. Nobody holds the product `x * x` any more, so it has no box, and a single arrow leads the whole way from `x` to `y`.
 
@@ -118,11 +118,11 @@ print(x.grad_fn, x.is_leaf)
 # %% [markdown]
 # ## Where do the arrows lead?
 #
-# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair: the node to which it leads, and a number that says which result of that node's operation is meant. (An operation may have several results. Here the number is always 0, the first one.)
+# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair. Its first half is the node to which it leads. The second is a number, which is always 0 here; lesson 01 says what it means.
 
 # %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:
-    print(type(node).__name__, output)  # name() puts torch::autograd:: before AccumulateGrad
+    print(type(node).__name__, output)
 print((x * plain).grad_fn.next_functions[1])  # to nothing: no slope is wanted for a plain tensor
 product, accumulate = [node for node, output in y.grad_fn.next_functions]
 assert accumulate.variable is x  # the very tensor
@@ -289,32 +289,33 @@ print(x.grad)  # twice a 6
 # ```python
 # def accumulator_of(leaf):
 #     if leaf remembers no accumulator:
-#         make one, let it know the leaf, and let the leaf remember it
+#         make one, let it know the leaf, and let the leaf remember it (which does not keep it alive)
 #     return it
 # ```
 
 # %% [markdown]
 # ## What if nothing was recorded?
 #
-# Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start. Setting the flag afterwards does not help a `y` that was computed without it; compute `y` again.
+# Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start.
+#
+# After any error, `explain()` says what happened, what cures it, and what only silences it. It also draws what the error is about. (Some of its words wait for later lessons.)
 
 # %%
 x = torch.tensor(3.0)
 y = x * x + x
 with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
     y.backward()
+explain()
 
+# %% [markdown]
+# Setting the flag afterwards does not help a `y` that was computed without it. Compute `y` again:
+
+# %%
 x.requires_grad_()  # too late for this y
-with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
+with expect_error(RuntimeError, "does not require grad and does not have a grad_fn", short=True):
     y.backward()
 y = x * x + x
 print(y.grad_fn.name())
-
-# %% [markdown]
-# After any error, `explain()` says what happened, what cures it, and what only silences it. This is its first cure here:
-
-# %%
-print(explain().cures[0])
 
 # %% [markdown]
 # ## Build your own engine: two operations and a walk
@@ -347,7 +348,11 @@ print(explain().cures[0])
 #
 # The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
 #
-# Four faults remain on purpose. Until lesson 02 your engine makes nodes for plain tensors, too, and it records what its own backward pass computes. So `print(x.grad)` shows a `grad_fn`. Until lesson 04 it walks every path by itself, which costs time. And until lesson 05 a leaf gets a new `AccumulateGrad` for each use, where the course's engine has one for all. (`step` works on the course's tensors only, and not on yours.)
+# Five things remain to be done, on purpose:
+#
+# - Until lesson 02 it takes tensors only, no plain numbers; it makes nodes for plain tensors, too; and it records what its own backward pass computes, so `print(x.grad)` shows a `grad_fn`.
+# - Until lesson 04 it walks every path by itself, which costs time.
+# - Until lesson 05 a leaf gets a new `AccumulateGrad` for each use, where the course's engine has one for all.
 #
 # Run the next cell whenever you like. It reads your file anew each time and tells you how far you are.
 
@@ -386,8 +391,8 @@ L.check("00.3", walk)
 # | A | `y = p * x + p; y.backward()` | 2 |
 # | B | `y = p * p; print(y.grad_fn.name()); y = y * x; y.backward()` | 4 |
 # | C | `y = x * x; y = x * x; y.backward()` | 6 |
-# | D | `y = x * x; y.backward(); y = x * x; y.backward()` | 6 |
-# | E | `x = torch.tensor(3.0); y = x * x; x.requires_grad_(); y.backward()` | 6 |
+# | D | `y = x + x; z = y * x; y.backward(); z.backward()` | 12 |
+# | E | `y = x * p; y = p * p if y > 5 else y; y.backward()` | 2 |
 # | F | `y = x * p if x > 1 else p * p; y.backward()` | 2 |
 
 # %%
@@ -401,7 +406,7 @@ L.check("00.5", happens)
 # At the end of each lesson stand its facts, one sentence each. Every sentence was shown in a cell, and a test runs it on our engine and on real PyTorch (here `tests/claims/test_claims_00.py`). If a colleague doubts one of them, you know where to look.
 #
 # - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
-# - **C00.2** `next_functions` holds one arrow for each tensor operand that can have a slope, in order: to that operand's node, or to nothing.
+# - **C00.2** `next_functions` holds one arrow for each tensor operand of arithmetic, in order: to that operand's node, or to nothing if no slope is wanted for it.
 # - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
 # - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
 # - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.

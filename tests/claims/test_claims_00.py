@@ -15,8 +15,8 @@ def test_c00_1_grad_fn_only_where_a_gradient_is_needed(torch):
 
 
 def test_c00_2_an_arrow_for_each_differentiable_operand(torch):
-    """`next_functions` holds one arrow for each tensor operand that can have a slope, in order: to that operand's
-    node, or to nothing."""
+    """`next_functions` holds one arrow for each tensor operand of arithmetic, in order: to that operand's node, or to
+    nothing if no slope is wanted for it."""
     x = torch.tensor(3.0, requires_grad=True)
     first, second = x.exp(), x.sin()
     difference = first - second

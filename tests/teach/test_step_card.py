@@ -10,6 +10,7 @@ import pytest
 from step_programs import FAILING, FINE, diamond, leaf
 
 import course_lib
+from course_lib.teach.instruments import step_picture
 from course_lib.teach.instruments.step import step
 from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.lanes import text_width
@@ -122,6 +123,11 @@ def test_words_are_escaped(torch):
     assert "<script>alert" not in step(y, names={"<b>x": x}).html
 
 
+def test_the_colour_of_a_written_line_is_for_words_only():
+    """A box that waits has the same class, and keeps its pale fill."""
+    assert not re.search(r"[,}]\.w[,{]", step_picture.STYLE)
+
+
 # --- long passes -------------------------------------------------------------------------------------------
 
 
@@ -145,6 +151,8 @@ def test_a_long_pass_shows_its_beginning_and_its_end(torch):
     assert "Step 102 of 102" in result.text
     assert "Step 60 of 102: 41 MulBackward0 runs" in result.part(60, 61).text
     assert result.part(60, 61).html.count("<details") == 2
+    assert "what is dashed runs in other parts" in result.part(60, 61).html
+    assert "what is dashed" not in step(chain(torch, 2)).part(1, 2).html
     with pytest.raises(ValueError, match="frames are numbered from 0 .* to 102"):
         result.part(60, 200)
 

@@ -31,7 +31,7 @@ STYLE = (
     ".r{fill:#FFE9B0;stroke:#A86400;stroke-width:2.4}.d{fill:#FFF;stroke:#BBB}.a.d{stroke:#8CC4B4}"
     ".n{fill:#0072B2;stroke:#004B76;stroke-width:2.4}.f{fill:#FBE3D6;stroke:#D55E00;stroke-width:3}"
     ".o{fill:#FAFAFA;stroke:#AAA;stroke-dasharray:4 3}.p{stroke-dasharray:4 3}"
-    ".tn{fill:#FFF}.td,.to{fill:#666}.tf,.w{fill:#9C3B00}.b,.w{font-weight:bold}"
+    ".tn{fill:#FFF}.td,.to{fill:#666}.tf,text.w{fill:#9C3B00}.b,text.w{font-weight:bold}"
     "path{fill:none;stroke:#777}.h{fill:#777;stroke:#777}.s path{stroke:#0072B2;stroke-width:2.4}"
     ".s .h{fill:#0072B2;stroke:#0072B2}.e{fill:#333;font-size:9px}.s .e{fill:#00588A;font-weight:bold}"
 )
@@ -436,9 +436,8 @@ class Base:
     def box(self, pages, i, frame):
         x, y, width, height = self.boxes[i]
         state, name, word, held = pages.lines(i, frame)
-        green = pages.graph.nodes[i].accumulates
         here = pages.whole or pages.page_of.get(i) is self.page
-        kind = ("a " if green else "") + state + ("" if here else " p")
+        kind = ("a " if pages.graph.nodes[i].accumulates else "") + state + ("" if here else " p")
         lines = [(line, "") for line in name] + [(word, " b"), *held]
         at = y + height / 2 - LINE * len(lines) / 2 + 9.3
         text = "".join(
@@ -446,9 +445,6 @@ class Base:
             for k, (line, bold) in enumerate(lines)
         )
         return (
-            f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{height:.0f}"'
-            f"{RADIUS if green else ''}/>{text}"
+            f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{height:.0f}"/>'
+            + text
         )
-
-
-RADIUS = ' rx="9"'

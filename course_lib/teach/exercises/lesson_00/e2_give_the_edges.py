@@ -42,6 +42,8 @@ def check(answer, torch):
         return almost("one path only")
     if given == [arrow for arrow in truth if "AccumulateGrad" not in arrow]:
         return almost("no leaves")
+    if sorted(arrow for arrow in given if arrow[0] != "AccumulateGrad") == truth:
+        return almost("the green arrow")
     if sorted(arrow for arrow in given if "None" not in arrow[1]) == truth:
         return almost("arrows to nothing")
     if len(given) == 3 and set(given) == {("ExpBackward0", end) for end in ("MulBackward0", "AccumulateGrad")} | {
@@ -107,6 +109,10 @@ EXERCISE = Exercise(
         Mistake("arrows to nothing", "All four are there. What leads to nothing was to be left out.",
                 edit('MulBackward0", "AccumulateGrad"),',
                      'MulBackward0", "AccumulateGrad"),\n    ("MulBackward0", None),')),
+        Mistake("the green arrow", "All four are there. The green arrow from an accumulator to its leaf is no arrow "
+                "between nodes: it is the accumulator's `variable`.",
+                edit('MulBackward0", "AccumulateGrad"),',
+                     'MulBackward0", "AccumulateGrad"),\n    ("AccumulateGrad", "a"),')),
         Mistake("past the sum", "Your arrows run past the addition. It is an operation of its own, with a node and "
                 "two arrows.",
                 'edges = [("ExpBackward0", "MulBackward0"), ("ExpBackward0", "AccumulateGrad"),\n'

@@ -34,8 +34,8 @@ def check(answer, torch):
     for numbers, name in named:
         if given == sorted(numbers):
             return almost(name)
-    seen = f"You gave {len(given)} numbers with the sum {sum(given):g}; there are {len(truth)} paths."
-    return not_yet(seen + " Check each product on its own.")
+    seen = f"You gave {len(given)} numbers with the sum {sum(given):g}. Is each path there, and is each product right?"
+    return not_yet(seen)
 
 
 EXERCISE = Exercise(

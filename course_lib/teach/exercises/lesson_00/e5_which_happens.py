@@ -7,8 +7,8 @@ PROGRAMS = {  # letter: (program, the number its author wants in x.grad)
     "A": ("y = p * x + p; y.backward()", 2.0),
     "B": ("y = p * p; print(y.grad_fn.name()); y = y * x; y.backward()", 4.0),
     "C": ("y = x * x; y = x * x; y.backward()", 6.0),
-    "D": ("y = x * x; y.backward(); y = x * x; y.backward()", 6.0),
-    "E": ("x = torch.tensor(3.0); y = x * x; x.requires_grad_(); y.backward()", 6.0),
+    "D": ("y = x + x; z = y * x; y.backward(); z.backward()", 12.0),
+    "E": ("y = x * p; y = p * p if y > 5 else y; y.backward()", 2.0),
     "F": ("y = x * p if x > 1 else p * p; y.backward()", 2.0),
 }
 
@@ -32,7 +32,7 @@ EXERCISE = WhichHappens(
         "For each line ask first: does one of its operands require grad? If none does, it leaves no node.",
         "Then count the backward passes: each of them adds what it finds to `x.grad`.",
     ),
-    why="A graph is what ran (C, F), on operands one of which requires grad (A, B, E), and every pass adds to the "
+    why="A graph is what ran (C, E, F), on operands one of which requires grad (A, B, E), and every pass adds to the "
     "gradient (D).",
     right={"A": "fine", "B": "raises now", "C": "fine", "D": "silently wrong", "E": "raises at backward", "F": "fine"},
     measure=lambda torch, letter: what_happens(*PROGRAMS[letter], torch),
@@ -46,14 +46,14 @@ EXERCISE = WhichHappens(
                 "backward.", {"B": "raises at backward"}),
         Mistake("computed twice", "C: the line ran twice and left two graphs, but backward went through one, that of "
                 "the second `y`.", {"C": "silently wrong"}),
-        Mistake("added up", "D: two graphs, two passes, one accumulator: 6 arrives, and then 6 more is added to it.",
+        Mistake("added up", "D: 12 is the slope of `z` alone. There were two passes, and one accumulator adds up what they bring.",
                 {"D": "fine"}),
-        Mistake("one pass for ever", "D: a second pass through the *same* graph can raise (lesson 06). Here the line "
-                "ran again before it, and left a new one.", {"D": "raises at backward"}),
-        Mistake("too late", "E: the product had run before `x` required grad. What is switched on later records "
-                "nothing backwards in time.", {"E": "fine"}),
-        Mistake("the line itself", "E: `requires_grad_()` is allowed on a leaf of floats at any time, and it works, "
-                "for what comes afterwards. Who finds out that `y` has no node?", {"E": "raises now"}),
+        Mistake("one pass for ever", "D: both passes run the node of `y`. What would be missing the second time? A sum "
+                "has saved nothing.", {"D": ("raises at backward", "raises now")}),
+        Mistake("the branch that ran", "E: `y` is 6 at first, so the branch with `p * p` ran, and `y` is its result. "
+                "Does that have a node?", {"E": "fine"}),
+        Mistake("the line itself", "E: computing with plain tensors is always allowed. Who finds out that `y` has no "
+                "node, and when?", {"E": "raises now"}),
         Mistake("a name given away", "C: the second line gives the name `y` to a new result, with a graph of its "
                 "own. It is whole.", {"C": ("raises at backward", "raises now")}),
         Mistake("nothing to start from", "E: `y` has no node at all, so the pass has nothing to start from, and "

@@ -168,8 +168,8 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake("not added", "Every element of that is right, and it has the shape of the product. Elements that "
                 "belong to the same element of x must be added.", mul_rule("return m * grad")),
-        Mistake("added too early", "You added the rows of grad before you multiplied. Each use of x has a factor of its "
-                "own in m: multiply first, then add.",
+        Mistake("added too early", "You added the rows of grad before you multiplied. Each use of x has a factor "
+                "of its own in m: multiply first, then add.",
                 mul_rule("return grad.sum(0) * m if x.dim() < grad.dim() else grad * m")),
         Mistake("averaged", "You took the mean over the copies. Each use of a number adds its share; nothing divides.",
                 mul_rule("g = grad * m", "return g.mean(0) if x.dim() < g.dim() else g")),

@@ -46,8 +46,8 @@ EXERCISE = WhichHappens(
                 "backward.", {"B": "raises at backward"}),
         Mistake("computed twice", "C: the line ran twice and left two graphs, but backward went through one, that of "
                 "the second `y`.", {"C": "silently wrong"}),
-        Mistake("added up", "D: 12 is the slope of `z` alone. There were two passes, and one accumulator adds up what they bring.",
-                {"D": "fine"}),
+        Mistake("added up", "D: 12 is the slope of `z` alone. There were two passes, and the accumulator adds up what "
+                "they bring.", {"D": "fine"}),
         Mistake("one pass for ever", "D: both passes run the node of `y`. What would be missing the second time? A sum "
                 "has saved nothing.", {"D": ("raises at backward", "raises now")}),
         Mistake("the branch that ran", "E: `y` is 6 at first, so the branch with `p * p` ran, and `y` is its result. "

@@ -15,7 +15,7 @@
 #
 # **One branch of your network has gradients that explode. You add a hook that cuts them off, a single line, and the branch is quiet. But now the rest of the network has stopped learning as well, although your line never mentions it. You delete the line, and everything learns again. You write the same line once more, very carefully, and the rest of the network stops again.**
 #
-# A *hook* is a function of yours that somebody else calls: the backward pass, or a module. Hooks are how people look into a training that they did not write. They log gradients, clip or mask them, find the place at which a NaN is born, or step a weight in the middle of a pass. There are several kinds, and three questions about each: when is it called, what is it given, and what happens to what it returns?
+# A *hook* is a function of yours that somebody else calls: the backward pass, or a module. Hooks are how people look into a training that they did not write. They log gradients, clip them, set some to 0, find the place at which a NaN is born, or step a weight in the middle of a pass. There are several kinds, and three questions about each: when is it called, what is it given, and what happens to what it returns?
 #
 # After this lesson you can
 #
@@ -47,7 +47,7 @@ def tell(letter, what):
 # %% [markdown]
 # ## What does a hook on one branch do to the others?
 #
-# Here is the network of the story, made small. `f` is the branch, and the connection around it leads straight from `x` to `out`, as in every residual network.
+# Here is the network of the story, made small. `f` is the branch, and the connection around it leads straight from `x` to `out`.
 #
 # ```python
 # x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -99,7 +99,7 @@ step(loss)
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that is one character longer. With that line `x.grad` is `[0.04, 0.04]`: the connection is cut off as well. You may guess the character now. At the beginning of the second sitting you will see why it does that.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that looks the same. With that line the connection was cut off as well. At the beginning of the second sitting you will see both side by side.
 #
 # > **The rule.** A hook on a result is called before the node of this result runs, and changes what goes on from there.
 #
@@ -138,7 +138,7 @@ for own in (False, True):
 # A hook on `h` turns round the sum of both, −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on; times one is enough. Then 5 − 3 = 2 arrives at `h`.
 
 # %% [markdown]
-# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; with `create_graph=True` that must be recorded like the rest. Whatever else is computed from `h`, or added to your tensor, must not notice. In evaluation `h` may require no grad.
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; do not cut its history, lesson 13 will need it. What else is computed from `h`, and what is added in place to your tensor, must get its ordinary gradient. In evaluation `h` may require no grad.
 
 
 # %%
@@ -250,11 +250,11 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It does not call A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called. (F and G would be gone if the name `accumulator` did not keep the old accumulator alive.)
+# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
 #
 # ## May a weight be stepped while the pass is still running?
 #
-# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
+# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07). (Registering any hook gives you a *handle*. Its `remove()` takes the hook away. In a `with` statement that happens at the end.)
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
@@ -268,7 +268,7 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. A node that saved `w2` as a factor also sends a gradient to `w2`. The hook was called when that gradient was complete, that is, after all such nodes had run.
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The node that saved `w2` is also the one that sends `w2` its gradient. So it has run before the hook is called.
 #
 # > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. They do not need the old weight any more.
 #
@@ -303,7 +303,7 @@ L.check("12.6", step_in_backward)
 show("engine.hooks.call_tensor_hooks")
 
 # %% [markdown]
-# Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator may be gone before the pass and made anew, and hooks that it kept would be lost. In `my_engine.py`:
+# Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator lives only as long as a graph holds it (lesson 05). A new graph makes a new one, which would know nothing of the hooks. In `my_engine.py`:
 #
 # 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook`.
 # 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
@@ -322,7 +322,22 @@ L.build("12")
 #
 # ## So what was wrong in the story?
 #
-# The block from the beginning once more, with two hooks that differ by a single character. Then the second one again, from step 3 on:
+# The block from the beginning once more, with two hooks that differ by a single character:
+#
+# ```python
+# f.register_hook(lambda grad: grad.clamp(-0.01, 0.01))     # x.grad was [1.03, 2.03]
+# f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))    # the line of the story
+# ```
+#
+# Both return the same numbers, and the branch adds its 0.03 with either.
+#
+# **Predict.** What is `x.grad` with the second line? Answer with a list of two numbers.
+
+# %%
+L.predict("12.p6", None)
+
+# %% [markdown]
+# Here are both, and then the second one from step 3 on. (Node 3 is dashed: its step is not shown again.)
 
 # %% tags=["C12.11"]
 for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
@@ -336,13 +351,30 @@ step(loss).part(3, 5)
 # **Notice:**
 #
 # - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
-# - In step 4 look at the orange line. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
+# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
 # - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
 #
 # You know this rule from lesson 11, where it was about backward. It is the same here:
 #
 # > **The rule.** A hook may return another gradient. It may not change the one that it is given.
-#
+
+# %% [markdown]
+# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the other rows the gradient as it was, with its history in a pass with `create_graph=True`. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
+
+
+# %%
+def freeze_rows(torch, weight, rows):
+    def hook(grad):
+        grad[rows] = 0
+        return grad
+
+    return weight.register_hook(hook)
+
+
+L.check("12.5", freeze_rows)
+
+
+# %% [markdown]
 # ## When does a wrong hook raise?
 #
 # A lambda returns its last value. So a one-line logger may hand back something without meaning to: here a tensor of another shape, and a number.
@@ -357,7 +389,15 @@ with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
     loss.backward()
 
 # %% [markdown]
-# Both hooks were registered without a word. The error came late, when the pass called them. At registration only this is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it, and a post-accumulate hook is for leaves only.
+# And a post-accumulate hook may not return anything at all. The gradient has been added, and there is nothing left to replace:
+
+# %% tags=["C12.6", "P20"]
+x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
+with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return None"):
+    x.sum().backward()
+
+# %% [markdown]
+# All three hooks were registered without a word. The error came late, when the pass called them. At registration only this is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it, and a post-accumulate hook is for leaves only.
 
 # %%
 with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
@@ -366,7 +406,7 @@ with expect_error(RuntimeError, "cannot be registered on non-leaf tensors"):
     f.register_post_accumulate_grad_hook(print)
 
 # %% [markdown]
-# And does a hook raise that writes into its gradient, as in the story? Only with luck. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused. (Registering any hook gives you a *handle*, whose `remove()` takes the hook away. In a `with` statement that happens at the end.)
+# And does a hook raise that writes into its gradient, as in the story? Only with luck. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused.
 
 # %%
 with x.register_hook(lambda grad: grad.mul_(2)):
@@ -374,10 +414,25 @@ with x.register_hook(lambda grad: grad.mul_(2)):
         x.sum().backward()
 
 # %% [markdown]
-#
+# **12.3 · Repair the logger** (8 minutes). It should run the pass and return the norm of the gradient that *this pass* brings to each parameter: a dictionary, name to number, without those that no gradient reaches. Some parameters may be frozen, or have a `.grad` already. The gradients must be added to `.grad` as ever, in one pass, with no `.grad` taken away meanwhile: hooks of the caller may be looking. Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails; its error goes to the caller. (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
+
+
+# %%
+def gradient_norms(torch, model, loss):
+    norms = {}
+    for name, p in model.named_parameters():
+        p.register_hook(lambda grad: norms.setdefault(name, grad.norm().item()))
+    loss.backward()
+    return norms
+
+
+L.check("12.3", gradient_norms)
+
+
+# %% [markdown]
 # ## Where is a NaN born?
 #
-# Here the root is wanted of positive numbers only. `where` sees to that, and the values are fine. But the gradient is NaN for the second number. In a large network you would see the NaN in a weight a thousand lines away.
+# We want the square root where x is positive, and 0 elsewhere. `where` picks, and the values are right. But the gradient has a NaN in it. In a large network you would see the NaN in a weight a thousand lines away.
 #
 # So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source.
 #
@@ -429,14 +484,6 @@ used.backward()
 
 # %% [markdown]
 # It is given None. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
-#
-# The last mistake of this kind: a post-accumulate hook may not return anything. It is given the parameter, the gradient has been added, and there is nothing left to replace:
-
-# %% tags=["C12.6", "P20"]
-x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
-with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return None"):
-    x.sum().backward()
-
 # %% [markdown]
 # ## What can you hang on a module?
 #
@@ -453,7 +500,21 @@ with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_for
     print("both replaced:  ", relu(x))
 
 # %% [markdown]
-# **Full backward hooks** are given the gradients of a module's inputs and of its outputs. If no input requires a gradient, the hook is given None for them, and you are warned:
+# **Full backward hooks** are given the module and two tuples, `grad_input` and `grad_output`. In the program below `x` requires a gradient, and so does the layer's weight. Afterwards both have one in `.grad`.
+#
+# ```python
+# layer = torch.nn.Linear(2, 1, bias=False)
+# layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input, grad_output))
+# layer(x).sum().backward()
+# ```
+#
+# **Predict.** Whose gradients are in `grad_input`? Answer with a list that holds some of the names `"x"`, `"weight"` and `"output"`.
+
+# %%
+L.predict("12.p7", None)
+
+# %% [markdown]
+# In the second pass of the cell no input requires a gradient. Then the hook is given None, and you are warned:
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
@@ -465,13 +526,13 @@ with warnings.catch_warnings(record=True, action="always") as said:
 print("Warning:", str(said[0].message).split(". ")[0])
 
 # %% [markdown]
-# How does the hook get at these gradients? The call puts the module between two *identities*, custom Functions that return what they are given. Look for them in the picture, by their hooks:
+# There is `[5, 7]` for `x`, and nothing for the weight. How does the hook get at these gradients? The call puts the module between two *identities*, custom Functions that return what they are given. Look for them in the picture, by their hooks:
 
 # %% tags=["C12.10"]
 draw(layer(x), names=layer, detail=0)
 
 # %% [markdown]
-# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
+# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter. (The purple frames tell which results share memory. They matter in the next cell only.)
 #
 # The identities have a price. What comes out of the second one is a view that a custom Function made, and may not be edited in place (lesson 08):
 
@@ -498,7 +559,7 @@ with expect_error(RuntimeError, "is a view and is being modified inplace"):
 # square(x).sum().backward()
 # ```
 #
-# The output is 9x², so its slope is 18x. The module has one input, and `grad_input[0]` should be the gradient of it.
+# The output is 9x², and the module has one input: `grad_input[0]` should be the gradient of it. The old hook is older than the identities. It hangs on the one node that can be found without them, from the module's result.
 #
 # **Predict.** What does `log` print with the full hook, and what with the old one? Answer with two lists of two numbers, the full hook first, such as `[[1, 2], [3, 4]]`.
 
@@ -520,7 +581,7 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 square = Square()
 with square.register_full_backward_hook(log):
     square(x).sum().backward()
-square = Square()
+square, x.grad = Square(), None
 with warnings.catch_warnings(record=True, action="always") as said, square.register_backward_hook(log):
     y = square(x)
     y.sum().backward(retain_graph=True)
@@ -542,15 +603,16 @@ def shapes(module, grad_input, grad_output):
 
 
 rows = torch.ones(4, 2, requires_grad=True)
-for register in ("register_full_backward_hook", "register_backward_hook"):
+kinds = ["register_full_backward_hook", "register_backward_hook"]
+for register, other in (kinds, kinds[::-1]):
     linear = torch.nn.Linear(2, 3)
     with warnings.catch_warnings(action="ignore"), getattr(linear, register)(shapes):
         linear(rows).sum().backward()
-with expect_error(RuntimeError, "Cannot use both regular backward hooks and full backward hooks"):
-    linear.register_full_backward_hook(log)
+        with expect_error(RuntimeError, "Cannot use both regular backward hooks and full backward hooks"):
+            getattr(linear, other)(shapes)
 
 # %% [markdown]
-# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, which is turned round. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. The full hook is a method of its own, and a module takes one kind or the other.
+# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, transposed. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. The full hook is a method of its own, and a module takes one kind or the other.
 #
 # > **The rule.** `register_backward_hook` hangs on the last node of the module. Write `register_full_backward_hook`, and read old numbers with care.
 #
@@ -590,23 +652,7 @@ cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("12.2", cures)
 
 # %% [markdown]
-# **12.3 · Repair the logger** (8 minutes). It should run the pass and return the norm of the gradient that *this pass* brings to each parameter: a dictionary, name to number, without those that no gradient reaches. Some parameters may be frozen, or have a `.grad` already. The gradients must be added to `.grad` as ever, and for everybody else the pass should be as `loss.backward()` alone. Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails; its error goes to the caller. (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
-
-
-# %%
-def gradient_norms(torch, model, loss):
-    norms = {}
-    for name, p in model.named_parameters():
-        p.register_hook(lambda grad: norms.setdefault(name, grad.norm().item()))
-    loss.backward()
-    return norms
-
-
-L.check("12.3", gradient_norms)
-
-
-# %% [markdown]
-# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. Each child takes one tensor and returns one. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards, also if the pass fails. The script is from 2018.
+# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. Each child takes one tensor and returns one. Nobody else uses these two, and no child edits in place. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards, also if the pass fails. The script is from 2018.
 
 
 # %%
@@ -623,22 +669,6 @@ def norms_by_layer(torch, net, x):
 
 
 L.check("12.7", norms_by_layer)
-
-# %% [markdown]
-# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of an embedding's table, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the others what it always did. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
-
-
-# %%
-def freeze_rows(torch, weight, rows):
-    def hook(grad):
-        grad[rows] = 0
-        return grad
-
-    return weight.register_hook(hook)
-
-
-L.check("12.5", freeze_rows)
-
 
 # %% [markdown]
 # ## What you can now claim
@@ -663,7 +693,7 @@ L.check("12.5", freeze_rows)
 #
 # *Modules and handles*
 #
-# - **C12.14** `register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight.
+# - **C12.14** `register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node sends on, and of a linear layer with a bias that is three gradients, of bias, input and transposed weight.
 # - **C12.15** A module takes full backward hooks or old ones, and not both.
 # - **C12.9** A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the output's place.
 # - **C12.10** A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no input requires grad, it gets None for them.

@@ -15,7 +15,7 @@
 #
 # **Your training runs, and the loss falls. In it stands a penalty on the slopes of your network, because a paper says that without it the training goes astray. You print the penalty: 8.0, 8.8, 9.7. It should fall. So you weigh it with 10, with 100, with 1000. It makes no difference at all. There is no error, and every number that you print is correct.**
 #
-# The penalty is made of a *gradient*. To train on it, you need the gradient of a gradient: how do the slopes change when a weight changes? The same is needed when a step of training is itself to be learned, or when you want to know how curved a function is. In all of these the first backward pass is one step of a longer computation, and it has to leave something behind for the second. If it does not, the penalty is just a number, and a number teaches nothing.
+# The penalty is made of a *gradient*. To train on it, you need the gradient of a gradient: how do the slopes change when a weight changes? The same is needed when a step of training is itself to be learned, or when you want to know how curved a function is. In all of these the first backward pass is one step of a longer computation, and it has to leave something behind for the second.
 #
 # After this lesson you can
 #
@@ -24,7 +24,7 @@
 # - multiply with a Hessian that is too large to write down;
 # - say what the second derivative costs in memory, and which way of asking for it leaks.
 #
-# **Minutes** 90, with a rest in the middle; exercise 13.6 is an optional 8 more, and the tests at the end take as long as you like · **Needs** lessons 00, 03 to 07, 09 and 11 · **Out of scope** forward-mode derivatives, `torch.func`
+# **Minutes** 90, with a rest behind exercise 13.2; exercise 13.6 is an optional 8 more, and the tests at the end take as long as you like · **Needs** lessons 00, 03 to 07, 09 and 11 · **Out of scope** forward-mode derivatives, `torch.func`
 #
 # [← 12 Hooks](12_hooks.ipynb) · [all lessons](home.ipynb) · [14 Packing and checkpointing →](14_packing_and_checkpointing.ipynb)
 
@@ -35,9 +35,11 @@ import numpy as np
 import warnings
 import weakref
 
-from course_lib.teach import draw, expect_error, explain, ledger, lesson, show
+from course_lib.teach import draw, expect_error, ledger, lesson, show
 
 L = lesson(13)
+torch.set_warn_always(True)  # PyTorch says a warning about this lesson once in a session, and it
+warnings.filterwarnings("ignore", "Using backward")  # is printed where it is explained
 
 # %% [markdown]
 # ## Three derivatives in a row: which passes must be recorded?
@@ -85,7 +87,7 @@ draw(y, first, parts={"forward": (1, 1), "the backward pass, recorded": (2, 4)})
 #
 # - Node 1 belongs to `y`. It has run, and it still has what it saved.
 # - Nodes 2 to 4, in the lower band, are new. When node 1 ran, its formula was computed with tensors, and every step left a node, as any arithmetic does: the power x² (node 2), times the number 3 (node 3), times the gradient that arrived, which was 1 (node 4). (A product with a plain number is `MulBackward1`, one of two tensors `MulBackward0`: two forms of one operation.)
-# - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with a slot of its own. The 1 has no history: arrow 0 of node 4 leads to nothing.
+# - So `first` is an ordinary result. Its history leads to `x`, over arrows of its own and with slots of its own. The 1 has no history: arrow 0 of node 4 leads to nothing.
 #
 # > **The rule.** With `create_graph=True` the formulas of a backward pass are recorded like any other arithmetic. A gradient is then a result with a history.
 #
@@ -93,7 +95,7 @@ draw(y, first, parts={"forward": (1, 1), "the backward pass, recorded": (2, 4)})
 #
 # The two flags are often confused, because the error messages suggest one when the other is needed. `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors. Without the second, a gradient is a number with no past, however long the graph of `y` lives.
 #
-# With `create_graph`, retaining is switched on as well, since the new graph may lead on into the old one. `ledger` counts the bytes that are held after the pass. (`x` has 4 bytes, and the 1 that arrives another 4.)
+# With `create_graph`, retaining is switched on as well, since the new graph may lead on into the old one. You can say `retain_graph=False` beside it, as in the last lines of the cell. `ledger` counts the bytes that are held after the pass. (`x` has 4 bytes, and the 1 that arrives another 4.)
 
 # %% tags=["C13.1", "C13.2"]
 for flags in ({}, {"retain_graph": True}, {"create_graph": True}):
@@ -101,11 +103,14 @@ for flags in ({}, {"retain_graph": True}, {"create_graph": True}):
         y = x**3
         (g,) = torch.autograd.grad(y, x, **flags)
         print(flags, "- kept:", held.now, "bytes - the gradient:", g)
+torch.autograd.grad(y, x, create_graph=True, retain_graph=False)  # y was retained: once more, and let go
+with expect_error(RuntimeError, "backward through the graph a second time"):
+    torch.autograd.grad(y, x)
 
 # %% [markdown]
 # ## What comes out where calculus says zero?
 #
-# Three functions whose second derivative is zero, or which do not depend on `x` any more after one derivative. You might expect three zeros:
+# Three functions of `x`, which still is 2. Each has a second derivative of zero there. You might expect three zeros:
 
 # %% tags=["C13.3"]
 w = torch.tensor(5.0, requires_grad=True)
@@ -125,7 +130,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
 #
 # The second derivatives of a function `f` form a table, the *Hessian*: row i says how slope i changes with each input. For a million weights it has 10¹² entries. But most methods that use it need only the table times a vector `v`.
 #
-# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The last line of the cell measures the answer without any second derivative: the slopes half a `v` ahead, minus the slopes half a `v` behind. (For most functions that is an approximation. For this one, whose slopes are of second degree, it is exact.)
+# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The third line does it in one call, `functional.hvp`, and beside it with the whole table. The last two lines check it without any second derivative: the gradient at x + v/2 minus the gradient at x − v/2. For a cubic this difference is exact.
 
 
 # %% tags=["C13.4"]
@@ -143,10 +148,12 @@ print(ahead - behind)
 # %% [markdown]
 # Five ways, one answer. The first two needed two passes each, and would need two passes for a million weights as well.
 #
-# **How our engine does it.** Each formula of the table of derivatives is written out twice. `apply` unwraps arrays and calls NumPy: that is quick, and leaves nothing behind. `apply_to_tensors` says the same with tensors, whose operations are recorded; a saved tensor comes out with its history. One line of the engine chooses between the two. (PyTorch has one form, on tensors, and switches recording on or off for the whole pass.)
+# **How our engine does it.** Each formula of the table of derivatives is written out twice. In `apply`, `self` is an array, and `cos` is NumPy's: that is quick, and leaves nothing behind. Below is `apply_to_tensors`. Here `self` is a tensor that comes out of its slot with its history, and every operation is recorded. One line of the engine chooses between the two. (PyTorch has one form, on tensors, and switches recording on or off for the whole pass.)
 
 # %% tags=["engine"]
-show(type(x.sin().grad_fn))
+y = x.sin()
+torch.autograd.grad(y.sum(), x, create_graph=True)  # this form is made when it is first needed
+show(type(y.grad_fn).apply_to_tensors)
 show("engine.backward.GraphTask.apply", max_lines=3)
 
 # %% [markdown]
@@ -161,13 +168,9 @@ def hessian_times(torch, f, x, v):
 L.check("13.3", hessian_times)
 
 # %% [markdown]
-# ## A rest
-#
-# That was the mechanism. The second half is about what people build with it: penalties, and steps that are learned.
-#
 # ## A penalty on slopes: which weights does it reach?
 #
-# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN. A critic gives high scores to real samples and low scores to faked ones. Nothing keeps these scores from climbing without bounds. So a penalty is added: at points `x` between the two kinds, the slopes of the score are to have the length 1.
+# This is how most people meet double backward: the *gradient penalty* of a Wasserstein GAN, which learns to fake data. A network called the critic gives high scores to real samples and low scores to faked ones. Nothing keeps these scores from climbing without bounds. So a penalty is added: at points `x` between the two kinds, the slopes of the score are to have the length 1.
 #
 # ```python
 # x = (mix * real + (1 - mix) * fake).requires_grad_()
@@ -204,6 +207,8 @@ def penalty_of(g):
 x = (mix * real + (1 - mix) * fake).requires_grad_()
 (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
 print("slopes", g.tolist(), "of lengths", g.norm(dim=1).tolist())
+parts = {"forward": (1, 3), "1 @ W2.T": (4, 5), "gr * (z > 0): its arrow 1 leads to relu": (6, 6), "gz @ W1.T": (7, 8)}
+picture = draw(g, detail=0, parts=parts)  # before the second pass
 penalty_of(g).backward()
 print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 
@@ -225,17 +230,23 @@ print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 # So g = (W2 where relu lets it pass) @ W1.T, with `W2` as a row. `W1` and `W2` stand in this formula, and `b2` does not: adding a constant to all scores changes no slope. `b1` stands in it only through `z > 0`, which is a step and has the slope zero. The picture says the same:
 
 # %%
-draw(g, detail=0, parts={"the critic, as far as relu": (1, 3), "its backward pass, recorded": (4, 8)})
+picture
 
 # %% [markdown]
 # **Notice:**
 #
-# - `penalty.backward()` has run: hence the sentence on top, and the numbers in the green boxes.
-# - The upper band is the forward pass, the lower one its backward pass. Read the lower one upwards from `g`: a product (node 8) of `W1` (transposed, node 7) and of what passed through the backward of `relu` (node 6), which is `W2` (nodes 5 and 4).
-# - Only one arrow leads from the lower band into the upper one: arrow 1 of node 6, to `relu` itself, and on to `b1`. Only zeros travel there.
+# - Look at the bands on the left. The upper one is the forward pass. The other three are the three lines of its backward pass, recorded. Read them upwards from `g`: `W1` comes in at node 7, `W2` at node 4.
+# - Only one arrow leads from there into the critic: arrow 1 of node 6. It goes to `relu` itself, and from there on to `b1`, `x` and `W1`. Only zeros travel on this way.
 # - `b2` has no box.
 #
-# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, (3, 4), have the length 5, which is 4 too long. The slope of 4² is 2 · 4, the mean over two samples halves it, and it pulls along the slopes: 4 · (0.6, 0.8) = (2.4, 3.2). In g each of these two was made with both entries of `W2`, 2 and 1: the entry i, j of `W1.grad` is (2.4, 3.2)[i] · (2, 1)[j]. That gives the rows (4.8, 2.4) and (6.4, 3.2). And `W2` gets 2.4 · 1 + 3.2 · 2 = 8.8 and 2.4 · 1 + 3.2 · 0 = 2.4, by the columns of `W1`.
+# And the numbers, by hand. The second sample's slopes have the length 1 already, so they add nothing. Those of the first, g₁ = (3, 4), have the length 5:
+#
+# ```
+# d penalty / d g₁   =  ½ · 2 · (5 − 1) · g₁ / 5  =  4 · (0.6, 0.8)  =  (2.4, 3.2)
+# g₁                 =  W2[0] · first column of W1  +  W2[1] · second column  =  2 · (1, 2) + 1 · (1, 0)
+# W1.grad[i, j]      =  (2.4, 3.2)[i] · (2, 1)[j]          rows (4.8, 2.4) and (6.4, 3.2)
+# W2.grad            =  2.4 · 1 + 3.2 · 2 = 8.8    and    2.4 · 1 + 3.2 · 0 = 2.4
+# ```
 #
 # ## What does it cost?
 #
@@ -251,24 +262,28 @@ with ledger() as held:
     (g,) = torch.autograd.grad(scores.sum(), X, create_graph=True)
     print("after the first pass:", held.now, "bytes")
     del scores
+    held.mark("penalty")
+    penalty = (g * g).sum()
+    print("with the penalty:    ", held.now, "bytes")
     held.mark("second pass")
-    (g * g).sum().backward()
+    penalty.backward()
 held.plot()
 
 # %% [markdown]
-# **Notice:** the curve climbs in the forward pass, to 22,520 bytes. While the first pass is recorded it climbs on, to 46,524: the recorded backward of `tanh` and the recorded product with `A` save a table of 100 × 30 numbers each, which is 12,000 bytes. Only the second pass lets go.
+# **Notice:** the curve climbs in the forward pass, to 22,520 bytes. While the first pass is recorded it climbs on, to 46,524: the recorded backward of `tanh` and the recorded product with `A` save a table of 100 × 30 numbers each, which is 12,000 bytes. The penalty is one more forward step: it saves `g`, and the curve reaches its peak, 54,404 bytes. Only the second pass lets go.
 #
-# (Why `del scores`? To the slopes `g` the scores themselves do not matter. So the second pass does not come by the last product of the scores, and what that one has saved would wait until `scores` is gone.)
+# (Why `del scores`? The second pass never runs the node of `… @ B`. So only deleting `scores` frees what that node saved.)
 #
 # ## So why did the penalty of the story teach nothing?
 #
-# Now the critic is trained for four steps, with 10 times the penalty in its loss. `x` is between real and fake, as above. There are three ways to get the slopes:
+# Now the critic is trained for four steps, with 10 times the penalty in its loss. `x` is between real and fake, as above. Here are three ways to write it, each by somebody who was told that something was missing:
 #
 # ```python
-# (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)     # A
-# (g,) = torch.autograd.grad(critic(x).sum(), x)                        # B
-# g = torch.autograd.grad(critic(x).sum(), x, create_graph=True)[0].detach()      # C
-# loss = critic(fake).mean() - critic(real).mean() + 10 * ((g.norm(dim=1) - 1) ** 2).mean()
+# (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)    # A and C
+# (g,) = torch.autograd.grad(critic(x).sum(), x, retain_graph=True)    # B
+# penalty = ((g.norm(dim=1) - 1) ** 2).mean()
+# loss = critic(fake).mean() - critic(real).mean() + 10 * penalty             # A and B
+# loss = critic(fake).mean() - critic(real).mean() + 10 * penalty.item()      # C
 # loss.backward()
 # ```
 #
@@ -281,7 +296,7 @@ L.predict("13.p3", None)
 # `train` prints the lengths of the slopes before the last step, and the penalty before each of the four:
 
 # %% tags=["C13.7"]
-def train(way, slopes):
+def train(way, slopes, term=lambda penalty: 10 * penalty):
     start = [p.detach().clone() for p in (W1, b1, W2, b2)]
     optimizer = torch.optim.SGD([W1, b1, W2, b2], lr=0.01)
     penalties = []
@@ -289,7 +304,7 @@ def train(way, slopes):
         g = slopes(critic(x).sum())
         penalty = penalty_of(g)
         penalties.append(round(penalty.item(), 1))
-        loss = critic(fake).mean() - critic(real).mean() + 10 * penalty
+        loss = critic(fake).mean() - critic(real).mean() + term(penalty)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -299,12 +314,23 @@ def train(way, slopes):
             p.copy_(value)  # as before, for the next way
 
 
-train("A", lambda s: torch.autograd.grad(s, x, create_graph=True)[0])
-train("B", lambda s: torch.autograd.grad(s, x)[0])
-train("C", lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach())
+def recorded(score):
+    return torch.autograd.grad(score, x, create_graph=True)[0]
+
+
+def retained(score):
+    return torch.autograd.grad(score, x, retain_graph=True)[0]
+
+
+train("A", recorded)
+train("B", retained)
+train("C", recorded, lambda penalty: 10 * penalty.item())
+train("B, times 1000", retained, lambda penalty: 1000 * penalty)
+train("A with detach()", lambda score: recorded(score).detach())
+train("A with .data", lambda score: recorded(score).data)
 
 # %% [markdown]
-# In A the lengths go down, and so does the penalty. The other two lines are equal to each other, and their penalties are those of the story: 8.0, 8.8, 9.7. There the penalty was a *constant*. It has the right value and no history, so it has no gradient, with the weight 10 or with 1000. Nothing raises, because the loss still requires a gradient: the scores in it do. Without any pull the slopes grow, for a steeper critic tells real from fake with a lower loss.
+# In A the lengths go down, and so does the penalty. All other lines are equal, and their penalties are those of the story: 8.0, 8.8, 9.7. There the penalty was a *constant*. It has the right value and no history, so it has no gradient, with the weight 10 or with 1000. Nothing raises, because the loss still requires a gradient: the scores in it do. Without any pull the slopes grow, for a steeper critic tells real from fake with a lower loss.
 #
 # It is enough to leave out `create_graph`, or to put a `detach()`, a `.data` or an `.item()` between `g` and the loss. This test would have told you at once:
 
@@ -312,7 +338,6 @@ train("C", lambda s: torch.autograd.grad(s, x, create_graph=True)[0].detach())
 penalty = penalty_of(torch.autograd.grad(critic(x).sum(), x)[0])
 with expect_error(RuntimeError, "does not require grad"):
     penalty.backward()
-explain(penalty)
 
 # %% [markdown]
 # A penalty *alone* raises if it is a constant. So before you add a penalty to a loss, call `backward()` on the penalty by itself, once.
@@ -328,21 +353,20 @@ explain(penalty)
 # %% tags=["C13.8", "P18"]
 for p in (W1, b1, W2, b2, x):
     p.grad = None
-torch.set_warn_always(True)  # some warnings come once in a session
 with warnings.catch_warnings(record=True, action="always") as said:
     critic(x).sum().backward(create_graph=True)
 print("Warning:", str(said[0].message).split(". ")[0])
+first = W1.grad
 penalty_of(x.grad).backward()
-print(W1.grad)
+print(W1.grad, "- one tensor:", W1.grad is first)
 for p in (W1, b1, W2, b2, x):
     p.grad = None  # this opens the rings
-warnings.filterwarnings("ignore", "Using backward")  # it has been said
 
 
 # %% [markdown]
-# It is larger by [[2, 2], [2, 0]], which is the gradient of the scores. (`CopyBackwards` is new: while a pass is recorded, what goes into `.grad` is a recorded copy.)
+# It is larger by [[2, 2], [2, 0]], which is the gradient of the scores. (`CopyBackwards` is new: while a pass is recorded, what goes into `.grad` is a recorded copy.) And the second pass, which is not recorded, has added *in place*: `first` is the tensor in `W1.grad`. So a gradient that you hold from the first pass holds another number now, which is not what its history computes.
 #
-# Second, PyTorch has printed a warning, once a session, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`. (Python's garbage collector looks for rings from time to time. It finds this one on our engine, so we switch it off for a moment to look at the ring. In PyTorch the ring passes through C++, where the collector cannot follow it.)
+# Second, there is the warning, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`. (In PyTorch even Python's garbage collector does not find it: the ring passes through C++.)
 
 # %% tags=["C13.9", "P18"]
 def forget(first_pass):
@@ -351,7 +375,7 @@ def forget(first_pass):
     return weakref.ref(w)
 
 
-gc.disable()
+gc.disable()  # it looks for rings from time to time, and would find this one on our engine
 left = forget(lambda y, w: torch.autograd.grad(y, w, create_graph=True))
 print("autograd.grad:", "gone" if left() is None else "alive, without a name")
 left = forget(lambda y, w: y.backward(create_graph=True))
@@ -381,6 +405,10 @@ def critic_loss(torch, critic, real, fake, weight):
 L.check("13.2", critic_loss)
 
 # %% [markdown]
+# ## A rest
+#
+# You can train on a gradient, and you know the ways in which it gets lost. The second half is about steps that are learned, about your own Functions and about your own engine.
+#
 # ## Can a step of training be learned?
 #
 # In meta-learning (MAML is the best known method), the loss is taken *after* a step, and its gradient goes *through* the step: to the weights before it, and if you like to the learning rate.
@@ -409,15 +437,15 @@ print("g is a constant: ", torch.autograd.grad((w - lr * g.detach()) ** 2, [w, l
 #
 # The second number of each line is the slope for `lr`: 5.5 · (−g) = 33. It needs the value of g only, so it is the same in both.
 #
-# Most training code writes the step in place, under `no_grad`. What is left of the two slopes then?
+# Most training code writes the step in place, under `no_grad`. What is left of the two slopes then? (The outer loss is now the cube of `w`.)
 
 # %% tags=["C13.10"]
 with torch.no_grad():
     w -= lr * g
-print("under no_grad:", torch.autograd.grad(w**2, [w, lr], allow_unused=True))
+print("under no_grad:", torch.autograd.grad(w**3, [w, lr], allow_unused=True))
 
 # %% [markdown]
-# The step was not recorded. So 5.5 is now the slope for the *new* `w`, and `lr` learns nothing at all.
+# The step was not recorded. So 22.69 = 3 · 2.75² is the slope of the cube for the *new* `w`, and `lr` learns nothing at all.
 #
 # May you then write in place with recording on? That is lesson 07 again. The graph of `g` may have saved the old value: here the inner loss is `fast`³, whose slope needs `fast`.
 
@@ -449,7 +477,7 @@ L.check("13.5", after_training)
 # %% [markdown]
 # ## Can your own Function be differentiated twice?
 #
-# With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, then yes. If it asks a library that knows only arrays, the history of its result is cut there. What remains is the history of the upstream gradient, by which the array was multiplied.
+# With `create_graph=True` your `backward` is recorded like any code. If it is made of tensor operations, then yes. If it asks a library that knows only arrays, the history of its result is cut there.
 #
 # Lesson 11 could only refuse (`@once_differentiable`). Now there is a cure: let `backward` apply a Function, too. Here it is the Function itself, because cos(x) = sin(x + π/2). In general it is a second one, with a backward of its own. (`ctx.saved_tensors[0]` comes out with the history of `x`, so what is computed from it is recorded.)
 
@@ -479,9 +507,9 @@ for fn in (Sine, Again):
 print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach().sin() ** 2)
 
 # %% [markdown]
-# **Notice:** `Sine` gives no error, but 1.54 in place of 1.08. The gradient of sin² is 2 · sin · cos. Of the two factors only the sine has a history, so only one half of the product rule is computed: 2 cos² = 1.54. The half that is missing, −2 sin², would have come through the cosine, which was an array.
+# **Notice:** `Sine` gives no error, but 1.54 in place of 1.08. The gradient of sin² is 2 · sin · cos. The factor 2 · sin is the upstream gradient, and only that has a history, so only one half of the product rule is computed: 2 cos² = 1.54. The half that is missing, −2 sin², would have come through the cosine, which was an array.
 #
-# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. Writing into the input must not give a wrong gradient without an error, either.
+# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. If somebody writes into the input, the gradient must stay right, or an error must come. (A saved result comes out of its slot with its history, too.)
 
 
 # %%
@@ -504,8 +532,8 @@ L.check("13.6", Reciprocal)
 # Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`, and let `create_graph` retain the graph as well, as PyTorch does. Three things follow from it, of some lines each:
 #
 # 1. A saved *result* was saved without its history. When the slot is read, give the history back: the node that is reading made it.
-# 2. `AccumulateGrad` must not add in place to a gradient that has a history. With recording on, make a new sum.
-# 3. Write `grad(output, inputs, …)`, which hands gradients back and stores none. Let `run_backward` take a dictionary of the nodes at which gradients are to be caught, and let `autograd = SimpleNamespace(grad=grad, Function=Function)`. For an input that the output does not depend on, raise an error.
+# 2. While recording is on, `AccumulateGrad` makes a new sum, and does not add in place. (With recording off it still adds in place, also to a gradient that has a history.)
+# 3. Write `grad(output, inputs, grad_outputs=None, retain_graph=False, create_graph=False)`. `inputs` is one tensor or a list. It returns a tuple of gradients and stores none: let `run_backward` take a dictionary of the nodes at which gradients are to be caught. For an input that the output does not depend on, raise an error. Then `autograd = SimpleNamespace(grad=grad, Function=Function)`.
 #
 # The usual slip is to forget the first. Then x³ is fine, and exp has a wrong second derivative.
 

@@ -280,7 +280,7 @@ def test_c12_13_handles(torch):
 
 def test_c12_14_the_old_kind(torch):
     """`register_backward_hook` hangs its hook on the node that made the module's result: it gets what this one node
-    sends on, and of a linear layer with a bias that is three gradients, of bias, input and turned weight."""
+    sends on, and of a linear layer with a bias that is three gradients, of bias, input and transposed weight."""
 
     class Square(torch.nn.Module):
         def forward(self, x):

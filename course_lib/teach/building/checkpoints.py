@@ -531,9 +531,9 @@ def picture(torch, lesson):
         t = r.T
         h, words = t.exp(), "p = x * mask;  r = p.reshape((2, 1));  t = r.T;  h = t.exp();  "
         views = {"p": p, "r": r, "t": t}
-    if lesson == 12:
+    if lesson == 12:  # no relu, which saves its result: the line to h would end at the hook below it
+        h, words = x * mask, "h = x * mask;  h.register_hook(double);  "
         h.register_hook(lambda grad: grad * 2.0)
-        words += "h.register_hook(double);  "
     if lesson == 7:
         h.mul_(2.0)  # relu saved its result: the picture says STALE
         words += "h.mul_(2);  "

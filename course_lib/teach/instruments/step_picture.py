@@ -31,7 +31,7 @@ STYLE = (
     ".r{fill:#FFE9B0;stroke:#A86400;stroke-width:2.4}.d{fill:#FFF;stroke:#BBB}.a.d{stroke:#8CC4B4}"
     ".n{fill:#0072B2;stroke:#004B76;stroke-width:2.4}.f{fill:#FBE3D6;stroke:#D55E00;stroke-width:3}"
     ".o{fill:#FAFAFA;stroke:#AAA;stroke-dasharray:4 3}.p{stroke-dasharray:4 3}"
-    ".tn{fill:#FFF}.td,.to{fill:#666}.tf,text.w{fill:#9C3B00}.b,text.w{font-weight:bold}"
+    ".tn{fill:#FFF}.td,.to{fill:#666}.tf,.i{fill:#9C3B00}.b,.i{font-weight:bold}"
     "path{fill:none;stroke:#777}.h{fill:#777;stroke:#777}.s path{stroke:#0072B2;stroke-width:2.4}"
     ".s .h{fill:#0072B2;stroke:#0072B2}.e{fill:#333;font-size:9px}.s .e{fill:#00588A;font-weight:bold}"
 )
@@ -290,7 +290,7 @@ class Pages:
             held.append((got_line(step), ""))
         elif i in frame.buffers:
             changes = [written_line(before, after) for k, before, after in step.written if k == i] if step else []
-            held += [(line, " w") for line in changes]
+            held += [(line, " i") for line in changes]
             held.append(("holds " + clip(frame.buffers[i]), ""))
         elif state == "d" and i in frame.freed:
             held.append((f"{frame.freed[i]} freed", ""))

@@ -44,6 +44,8 @@ def one_table(answer, torch, weight, rows, c):
     named = frozen_neighbours(torch, weight, c) or (rows and frozen_infinite(torch, weight, rows, c))
     if named:
         return named
+    if named := history_of_the_others(torch, weight, c, rows):
+        return named
     handle.remove()
     weight.grad = None
     (weight * c).sum().backward()
@@ -119,6 +121,21 @@ def frozen_infinite(torch, weight, rows, c):
     return None
 
 
+def history_of_the_others(torch, weight, c, rows):
+    """A verdict when a recorded pass brings a constant to rows that are not frozen."""
+    factor = torch.ones_like(c).requires_grad_()
+    (found,) = torch.autograd.grad((weight * factor * c).sum(), weight, create_graph=True)
+    others = [row for row in range(len(c)) if row not in rows]
+    if not others:
+        return None
+    if not found.requires_grad:
+        return almost("history cut")
+    (second,) = torch.autograd.grad(found.sum(), factor, allow_unused=True)
+    if second is None or not near(flat(second[others]), flat(c[others])):
+        return almost("history cut")
+    return None
+
+
 STARTER_5 = """\
 def freeze_rows(torch, weight, rows):
     def hook(grad):
@@ -181,6 +198,9 @@ EXERCISE = Exercise(
         Mistake("earlier passes lost", "In the frozen rows, what earlier passes brought to .grad is gone, too. "
                 "Change the gradient before it is added, and not .grad.",
                 freezing("weight.grad[rows] = 0", after=("return weight.register_post_accumulate_grad_hook(hook)",))),
+        Mistake("history cut", "The numbers are right. But in a pass with create_graph=True the gradient of the other "
+                "rows is a constant: the hook has cut its history.",
+                freezing("grad = grad.detach().clone()", "grad[rows] = 0", "return grad")),
         Mistake("no handle", "The rows are frozen. But what you return has no remove(), so the caller cannot end it.",
                 freezing("grad = grad.clone()", "grad[rows] = 0", "return grad",
                          after=("weight.register_hook(hook)",))),

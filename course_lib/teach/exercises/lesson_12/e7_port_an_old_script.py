@@ -186,8 +186,9 @@ PAIR = "(None if went is None else went.norm().item(), came.norm().item())"
 EXERCISE = Exercise(
     id="12.7", kind="repair", title="Port an old script", minutes=10, difficulty=2,
     question="Return for each child of `net` by name the norm of the gradient of its input (None where none is "
-    "computed) and of its output, in one pass from net(x).sum(). Your hooks should be gone afterwards, also if "
-    "the pass fails.",
+    "computed) and of its output, in one pass from net(x).sum(). Each child takes one tensor "
+    "and returns one; nobody else uses these two, and no child edits in place. Your "
+    "hooks should be gone afterwards, also if the pass fails.",
     name="norms_by_layer", starter=STARTER,
     hints=(
         "Which node does the old hook hang on? For a linear layer, which gradient comes first there?",

@@ -59,5 +59,5 @@ EXERCISE = Predict(
         Mistake("without D", "You leave out D. It may change the gradient of w, and you want the changed one.", "AFG",
                 when=lambda given, _: "D" not in given),
     ),
-    reveals=("and D, the hook of the tensor that it was asked for", "It does not call A"),
+    reveals=("and D, the hook of the tensor that it was asked for", "It calls none of A"),
 )  # fmt: skip

@@ -70,8 +70,8 @@ EXERCISE = WhichHappens(
                 "for it.", {"G": "raises now"}),
         Mistake("nobody asks yet", "H: g and p are computed like any numbers. A history is asked for in p.backward() "
                 "only.", {"H": "raises now"}),
-        Mistake("already in .grad", "C: the history is there and p.backward() runs. But x.grad is not empty: the "
-                "gradient of y is in it, and the new one is added.", {"C": "fine"}),
+        Mistake("already in .grad", "C: the history is there and p.backward() runs. But x.grad is g itself: the "
+                "gradient of y is in it, and the new one is added to it. Even g is another number now.", {"C": "fine"}),
         Mistake("only a warning", "C: PyTorch warns of the ring; it is no error. Look at what is in x.grad at the "
                 "end.", {"C": ("raises at backward", "raises now")}),
         Mistake("the name is enough", "D: x.grad = None only takes the tensor out of that place. g is a name for it, "

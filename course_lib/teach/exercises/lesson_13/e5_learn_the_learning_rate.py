@@ -78,7 +78,7 @@ def gradients_of_training(torch, loss, leaves, wanted, inner, outer, steps):
         return None if steps == 0 and near(found[0], wanted[0], 1e-5) else almost("lr as a number")
     if all(map(near, found, wanted, (1e-5, 1e-5))):
         return None
-    for name in ("first order", "w cut off"):
+    for name in ("first order", "w cut off", "recorded at the end", "recorded at first"):
         if all(map(near, found, half_trained(torch, name, leaves, inner, outer, steps), (1e-7, 1e-7))):
             return almost(name)
     which, at = ("w", 0) if not near(found[0], wanted[0], 1e-5) else ("lr", 1)
@@ -90,9 +90,10 @@ def gradients_of_training(torch, loss, leaves, wanted, inner, outer, steps):
 def half_trained(torch, name, leaves, inner, outer, steps):
     """The gradients when part of the history is missing from every step."""
     w, lr = leaves
-    for _ in range(steps):
+    plain = {"first order": range(steps), "recorded at the end": range(steps - 1), "recorded at first": range(1, steps)}
+    for step in range(steps):
         (g,) = torch.autograd.grad(inner(w), w, create_graph=True)
-        w = w - lr * g.detach() if name == "first order" else w.detach() - lr * g
+        w = (w.detach() if name == "w cut off" else w) - lr * (g.detach() if step in plain.get(name, ()) else g)
     return torch.autograd.grad(outer(w), leaves)
 
 
@@ -159,6 +160,12 @@ EXERCISE = Exercise(
                                  "w.retain_grad()\n        inner(w).backward(create_graph=True)\n        g = w.grad")),
         Mistake("w cut off", "g knows how it depends on w. But the w from which lr * g is taken away has lost its "
                 "history in every step.", SOLVED_5.replace("w = w - lr * g", "w = w.detach() - lr * g")),
+        Mistake("recorded at the end", "In the last step g has a history. In the steps before it, g is a constant: "
+                "each step needs create_graph=True.",
+                SOLVED_5.replace("for _ in", "for step in").replace("=True", "=step == steps - 1, retain_graph=True")),
+        Mistake("recorded at first", "In the first step g has a history. In the steps after it, g is a constant: each "
+                "step needs create_graph=True.",
+                SOLVED_5.replace("for _ in", "for step in").replace("=True", "=step == 0, retain_graph=True")),
         Mistake("uphill", "The steps go along the gradient. Descent goes against it.",
                 SOLVED_5.replace("w - lr", "w + lr")),
         Mistake("one step only", "Several steps were asked for, and the outer loss is that after one.",

@@ -15,17 +15,16 @@ def what_it_does(torch):
     def critic():
         return torch.relu(x @ W1) @ W2
 
-    def slopes(recorded):
-        return torch.autograd.grad(critic().sum(), x, create_graph=recorded)[0]
-
-    def gradient(g, weight):
-        loss = critic().mean() + weight * ((g.norm(dim=1) - 1) ** 2).mean()
-        return flat(torch.autograd.grad(loss, W1, retain_graph=True)[0])
+    def gradient(weight, item=False, **flags):
+        g = torch.autograd.grad(critic().sum(), x, **flags)[0]
+        penalty = ((g.norm(dim=1) - 1) ** 2).mean()
+        loss = critic().mean() + weight * (penalty.item() if item else penalty)
+        return flat(torch.autograd.grad(loss, W1)[0])
 
     found = []
-    for way in (lambda: slopes(True), lambda: slopes(False), lambda: slopes(True).detach()):
+    for way in ({"create_graph": True}, {"retain_graph": True}, {"create_graph": True, "item": True}):
         try:
-            found.append("ignored" if gradient(way(), 10) == gradient(way(), 0) else "teaches")
+            found.append("ignored" if gradient(10, **way) == gradient(0, **way) else "teaches")
         except RuntimeError:
             found.append("raises")
     return found
@@ -45,14 +44,15 @@ def read(answer):
 
 EXERCISE = Predict(
     id="13.p3", title="Three ways to a penalty", minutes=2, difficulty=2,
-    question="The slopes g are taken with create_graph=True (A), without (B), and with it but detached (C). The loss "
-    "is made of scores and of ten times a penalty made of g. What does the penalty do?",
+    question="The slopes g are taken with create_graph=True (A and C) or with retain_graph=True (B). The loss is made "
+    "of scores and of ten times a penalty made of g; in C of ten times penalty.item(). What does the penalty do?",
     hints=(
-        "Which of the three g has a grad_fn?",
+        "Which of the three penalties has a grad_fn when it goes into the loss?",
         "The loss is a sum. Does it require a gradient although one of its terms does not? Then backward begins.",
     ),
     solution='answer = ["teaches", "ignored", "ignored"]',
-    why="Only in A has g a history. In B and C the penalty is a number, and the scores in the loss require a gradient, "
+    why="Only in A has the penalty a history: retain_graph records nothing, and item() takes the number out. In B "
+    "and C it is a constant, and the scores in the loss require a gradient, "
     "so backward runs: it just finds no way from the penalty to the weights.",
     alternatives=(
         'answer = {"A": "teaches", "B": "ignored", "C": "ignored"}',
@@ -62,22 +62,24 @@ EXERCISE = Predict(
     wanted='Give a list of three words, for A, B and C: "teaches", "ignored" or "raises".',
     shown="a term without a history is silent in a sum.",
     mistakes=(
-        Mistake("always", "The value of the penalty is right in all three. But in B and C nothing leads back from g "
+        Mistake("always", "The value of the penalty is right in all three. But in B and C nothing leads back from it "
                 "to the weights.", ["teaches", "teaches", "teaches"]),
         Mistake("both raise", "It would raise if the loss were the penalty alone. The scores in the loss require a "
                 "gradient, so backward has somewhere to begin.", ["teaches", "raises", "raises"]),
-        Mistake("B raises", "B gives no error: the scores in the loss require a gradient, and the graph that grad has "
-                "freed is not needed again, because the critic is called anew.", ["teaches", "raises", "ignored"],
+        Mistake("B raises", "B gives no error: the scores in the loss require a gradient, and the critic is called "
+                "anew for them.", ["teaches", "raises", "ignored"],
                 when=lambda three, _: three[1] == "raises"),
-        Mistake("detached is enough", "detach() keeps the values and cuts the history. What is left to lead from the "
-                "penalty to the weights?", ["teaches", "ignored", "teaches"],
+        Mistake("a number is enough", "In C the slopes have a history, and so has the penalty. But item() "
+                "hands its number to the loss. What leads from a number to the weights?",
+                ["teaches", "ignored", "teaches"],
                 when=lambda three, _: three[2] == "teaches"),
         Mistake("C raises", "C gives no error: the scores in the loss require a gradient.",
                 ["teaches", "ignored", "raises"], when=lambda three, _: three[2] == "raises"),
-        Mistake("B teaches", "In B the pass was not recorded, so g has no grad_fn. Without one, how would the weights "
-                "be found?", ["teaches", "teaches", "ignored"], when=lambda three, _: three[1] == "teaches"),
+        Mistake("B teaches", "retain_graph keeps what the nodes have saved, and records nothing: in B g "
+                "has no grad_fn. Without one, how would the weights be found?",
+                ["teaches", "teaches", "ignored"], when=lambda three, _: three[1] == "teaches"),
         Mistake("not even A", "In A the slopes have a history, and it leads to both weights: you have seen it in the "
-                "last picture.", ["ignored", "ignored", "ignored"], when=lambda three, _: three[0] != "teaches"),
+                "picture of g.", ["ignored", "ignored", "ignored"], when=lambda three, _: three[0] != "teaches"),
     ),
-    reveals=("the penalty was a *constant*", "The other two lines are equal"),
+    reveals=("the penalty was a *constant*", "All other lines are equal"),
 )  # fmt: skip

@@ -95,7 +95,7 @@ print("W1:", W1.grad.tolist(), " W2:", W2.grad, " W3:", W3.grad.tolist())
 #
 # The second word is *leaf*. In lesson 00 a leaf was a tensor that you made yourself. The exact definition is: a leaf is a tensor that no recorded operation has computed. `W1` is one, and so is plain data like `x`. And so is `x + 1`: it was computed, but the operation was not recorded, since none of its operands requires grad.
 #
-# > **The rule.** A gradient is stored if two things are true of a tensor: it is a leaf, and it requires grad.
+# > **The rule.** A gradient that arrives at a tensor is stored only if two things are true of it: it is a leaf, and it requires grad. (A result can ask for its gradient, too: you will see how.)
 
 # %% tags=["C02.1", "C02.2"]
 for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.items():
@@ -107,11 +107,11 @@ for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.
 # | requires grad | `W1`: its gradient is stored | `h1`, `h2`: gradients pass through |
 # | does not | `x`, `W2`, `x + 1`: no gradient | cannot happen |
 #
-# Why can the last one not happen? What does not require grad was not recorded, and what was not recorded is a leaf.
+# Why can the last one not happen? What does not require grad was not recorded, and what was not recorded is a leaf. And the flag of a result cannot be switched off, as you will see.
 #
 # ## What if the flag is changed later?
 #
-# The flag is looked at on two occasions: when an operation runs, and when a gradient is to be stored. Here one tensor gets the flag too late, and another one loses it after it was used:
+# The flag is looked at when an operation runs, and again when a gradient is to be stored. (In between, `backward()` looks at the flag of the tensor that it starts from.) Here one tensor gets the flag too late, and another one loses it after it was used:
 
 # %% tags=["C02.6"]
 on_later, off_later = torch.tensor(2.0), torch.tensor(3.0, requires_grad=True)
@@ -244,14 +244,14 @@ draw(total, names={"w": w, "v": v, "u": u}, detail=0)
 # - `w` and `v` are results, and each has a node. `ToCopyBackward0` is the node of a cast.
 # - `u` is a leaf. There was nothing to do for `.float()`, so it handed back the tensor on which it was called.
 #
-# This is the story of the friend with the double precision. The tensor that gets the gradient is out of his reach, and the `.grad` of his `w` is None. His loop takes it for a weight that has no part in the loss, and goes on to the next one. (`no_grad` is for the write, which is no part of the computation: lesson 09.) Had he written `* 0.01` in place of `.double()`, the second pass at least would have raised. That product has saved the 0.01, and a node lets go of what it saved after one pass (lesson 06).
+# This is the story of the friend with the double precision. The tensor that gets the gradient is out of his reach, and the `.grad` of his `w` is None. His loop takes it for a weight that has no part in the loss, and goes on to the next one. A cast saves nothing, so the graph can be run again and again. Had he written `* 0.01` in place of `.double()`, the second pass at least would have raised. That product has saved the 0.01, and a node lets go of what it saved after one pass (lesson 06).
 
 # %% tags=["C02.7", "C02.8", "P10"]
 def train(w, steps):
     for _ in range(steps):
         (w * w).sum().backward()
         if w.grad is not None:
-            with torch.no_grad():
+            with torch.no_grad():  # the write is no part of the computation: lesson 09
                 w -= 0.1 * w.grad
     return w
 
@@ -347,7 +347,7 @@ compare(before, draw(loss))
 #
 # **The message had been right: something before `loss` had cut the way, and it was `>`.** Its result is a truth value, and a truth value has no slope. So the result does not require grad, and nothing that is done later brings the way back. `argmax` and casts to integers do the same.
 #
-# The last lines of the cell put a soft step, `sigmoid`, in the place of the hard one. (It goes from 0 to 1 without a jump. The factor 10 makes it steep, so that it is close to the hard step.)
+# The last lines of the next cell put a soft step, `sigmoid`, in the place of the hard one. (It goes from 0 to 1 without a jump. The factor 10 makes it steep, so that it is close to the hard step.)
 
 # %% tags=["C02.1", "C02.11", "P11"]
 print("w.grad", w.grad, " loss.grad", loss.grad, " leaf", loss.is_leaf, " grad_fn", loss.grad_fn)
@@ -396,7 +396,7 @@ with expect_error(RuntimeError, "can't retain_grad on Tensor that has requires_g
 # 3. `backward` on a tensor that does not require a gradient raises an error: "element 0 of tensors does not require grad …". (On a leaf that does require one, it stores a 1.)
 # 4. A property `is_leaf` of `Tensor`: True if `grad_fn` is None.
 #
-# Try these four first. The checkpoint says when they are right, and draws a graph with a constant and a frozen factor.
+# Try these four first. The checkpoint says “steps 1 to 4 are right” when they are (and “almost”, since a fifth follows), and draws a graph with a constant and a frozen factor.
 
 # %%
 L.build("02")

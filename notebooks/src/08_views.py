@@ -218,7 +218,7 @@ for y in (z, built(x, w)):
 #
 # `y[0] = w` is a write as well. It copies `w` into the view `y[0]`. What stood there before has no influence on anything that follows, so its gradient is zero. The gradient of that place goes to `w`.
 #
-# The tensor on the left need not have had a history. This is what happens in the loop of the beginning: `out` starts as a plain buffer of zeros, and no gradient is wanted for it. In the moment in which something with a history is assigned to a part of it, the whole buffer becomes a computed tensor.
+# The tensor on the left need not have had a history. This is what happens in the loop of the beginning: `out` starts as a plain buffer of zeros, and no gradient is wanted for it. In the moment in which something that requires grad is assigned to a part of it, the whole buffer becomes a computed tensor.
 
 # %% tags=["C08.7"]
 y = x * 2
@@ -253,9 +253,9 @@ print("after a write that is not recorded:", y.grad_fn.name(), old.grad_fn.name(
 # %% [markdown]
 # Its numbers have changed, of course: it is the same memory. But its `grad_fn` has changed too, from `SliceBackward0` to `AsStridedBackward0`, and its gradient is right: 20 for the number that was multiplied.
 #
-# The way in which this works is simple. A view notes at which version its `grad_fn` was right. When you ask for the `grad_fn` later, the view compares the counter of the memory. If somebody has written in between, whether that write was recorded or not, it takes itself anew from whatever the base is now. This is the version counter of lesson 07 again. There it was used to refuse. Here it is used to repair.
+# The way in which this works is simple. A view notes at which version its `grad_fn` was right. When you ask for the `grad_fn` later, the view compares the counter of the memory. If somebody has written in between, whether that write was recorded or not, it takes itself anew from whatever the base is now. (Views that came several from one call, as from `split`, cannot do this: see below.) This is the version counter of lesson 07 again. There it was used to refuse. Here it is used to repair.
 #
-# **How our engine does it.** What `CopySlices` does on the way back are the three things from above. Without the arithmetic of strides it is this, where `fn` is the packed node:
+# **How our engine does it.** What `CopySlices` does on the way back are the three things from above. For a write with one operand, and without the arithmetic of strides, it is this, where `fn` is the packed node:
 #
 # ```python
 # def apply(self, grad):
@@ -275,7 +275,7 @@ show("engine.views.rebase_history")
 # - `base_edge` is where the base's gradient went before. `init_node` gives the `CopySlices` its arrows. The first leads there; further operands of the write, `node.edges[1:]`, keep theirs.
 # - `slices.fn = node` packs the operation that wrote. `geometry` is the recipe of the part within the base.
 # - `set_history(view.base, slices)`: the *base* has a new history.
-# - The last two lines give the view its new node, of which it is result number 0, the only one. `grad_fn` is also the function by which older views catch up.
+# - The last two lines give the view its new node, of which it is result number 0, the only one. The function `grad_fn` is what runs when you read the attribute `.grad_fn`. So older views catch up when they are asked, and the view that was written to is asked at once.
 #
 # ## A rest
 #
@@ -291,10 +291,10 @@ show("engine.views.rebase_history")
 # | "This view is the output of a function that returns multiple views" | you write to one of several views from one call: `unbind`, `split`, `chunk`, or `for row in y` | index, `y[i]`, or work out of place |
 # | "its base or another view of its base has been modified inplace" | you compute with one of several views from one call, after a write to their base | take the piece after the write, by an index |
 # | "more than one element of the written-to tensor refers to a single memory location" | you write to an expanded tensor, with `add_` or `mul_`. One place is several of its elements: is 1 added to it, or 3? | `clone()` first |
-# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside. Made inside, it says: do not record. Written to outside, the write says: record | both inside of `no_grad`, or both outside |
+# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside, of a tensor with a history. Made inside, it says: do not record. Written to outside, the write says: record | both inside of `no_grad`, or both outside |
 # | "Output 0 of BackwardHookFunction is a view" | you let a `ReLU(inplace=True)` write to the result of a module with a backward hook (lesson 12). PyTorch puts a node of its own behind such a module, and hands out a view | use the ReLU that is not in place |
 #
-# **A view of a leaf** is by far the most frequent. If a part of a leaf were replaced, the leaf would become a computed tensor, and no `.grad` would be stored in it any more. This stops even `x[0] = 5.0`. The cell shows both cures. In the first, the value of `x` is another one from the start. In the second, `x` is as it was, and its first number gets the gradient 0, since it has no influence any more.
+# **A view of a leaf** is by far the most frequent. If a part of a leaf were replaced, the leaf would become a computed tensor, and no `.grad` would be stored in it any more. This stops even `x[0] = 5.0`. The cell shows both cures. In the first, the value of `x` is another one from the start. In the second, the write leaves `x` alone, and its first number gets the gradient 0, since it has no influence any more.
 
 # %% tags=["C08.9", "P4"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

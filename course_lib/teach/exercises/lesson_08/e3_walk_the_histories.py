@@ -62,7 +62,7 @@ def check(answer, torch):
     if y != truth["y"]:
         look, named = "y's walk is not: each write to y put one node on top.", WRONG_WALKS["y"].get(tuple(y))
     elif old != truth["old"]:
-        look = "y's walk is: what stands on top of it when old is asked now?"
+        look = "y's walk is right. Which node stands on top of it when old is asked now?"
         named = WRONG_WALKS["old"].get(tuple(old))
     else:
         look, named = "Nothing was written after new was made.", WRONG_WALKS["new"].get(tuple(new))

@@ -97,8 +97,6 @@ class Embedding(Module):
             raise not_supported("Embedding with sparse=True", "Leave it out: the gradient is then dense.")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else known_row(padding_idx, num_embeddings)
-        if _weight is not None and list(_weight.shape) != [num_embeddings, embedding_dim]:
-            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
         table = creation.empty(num_embeddings, embedding_dim, dtype=dtype) if _weight is None else _weight
         self.weight = Parameter(table, not _freeze)
         if _weight is None:

@@ -98,10 +98,8 @@ class LRScheduler:
         """Make this the epoch, and set the rates that a function gives for it."""
         self.last_epoch = epoch
         self._get_lr_called_within_step = True
-        try:
-            set_rates(self.optimizer, rates())
-        finally:
-            self._get_lr_called_within_step = False
+        set_rates(self.optimizer, rates())
+        self._get_lr_called_within_step = False
         self._last_lr = self.present()
 
     def present(self):
@@ -367,10 +365,8 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            added = len(self.optimizer.param_groups) - len(self.min_lrs)
-            if added and self.default_min_lr is None:
-                raise RuntimeError("The optimizer has more groups than `min_lrs` has entries. Lengthen min_lrs.")
-            self.min_lrs += [self.default_min_lr] * added
+            low = self.min_lrs if self.default_min_lr is None else self.default_min_lr
+            self.min_lrs = one_for_each_group("min_lrs", low, self.optimizer)  # a group may have been added
             new = [max(float(old) * self.factor, low) for old, low in zip(self.present(), self.min_lrs, strict=True)]
             rates = zip(self.present(), new, strict=True)
             set_rates(self.optimizer, [new if float(old) - new > self.eps else old for old, new in rates])

@@ -141,9 +141,7 @@ SHORT = {  # name: what it says of itself, and what it does
     "double": ("The tensor as float64: itself when it already is", lambda self: to(self, dtypes.float64)),
     "long": ("The tensor as int64: itself when it already is", lambda self: to(self, dtypes.int64)),
     "bool": ("The tensor as bool: itself when it already is", lambda self: to(self, dtypes.bool_)),
-    "type_as": ("The tensor in the dtype of another", lambda self, other: to(
-        self, tensor_argument("type_as", "other", other).dtype
-    )),
+    "type_as": ("The tensor in the dtype of another", lambda self, other: to(self, other.dtype)),
     "cpu": ("The tensor itself: everything is on the CPU", lambda self: self),
 }  # fmt: skip
 for _name, (_doc, _function) in SHORT.items():

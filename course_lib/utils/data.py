@@ -20,10 +20,7 @@ from course_lib.surface.left_out import doors
 
 
 class Dataset:
-    """Anything with `__getitem__` (and `__len__`): subclass it, or use any object that has them.
-
-    With `__getitems__`, which is given a list of numbers, a dataset hands out a whole batch at once.
-    """
+    """Anything with `__getitem__` (and `__len__`): subclass it, or use any object that has them."""
 
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")

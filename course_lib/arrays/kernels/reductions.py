@@ -280,7 +280,7 @@ def share_among_equals(grad, x, result, dim, keepdim):
     grad = restore_dim(grad, x.shape, dim, keepdim)
     if dim is None:  # that of an extreme of all elements reaches no others, not even as NaN
         return where(equal, grad / total_of(equal, dim, x), 0.0)
-    return grad * equal / total_of(equal, dim, x)
+    return grad / total_of(equal, dim, x) * equal
 
 
 def equal_to_extreme(x, result, dim, keepdim):

@@ -101,8 +101,6 @@ def plain_number(operator, value):
 def pow_(input, exponent):
     """Raise the tensor's own memory to a power."""
     exponent = number_of(exponent)
-    if input.array.dtype.kind == "b" and type(exponent) is int:
-        check_cast(dtypes.I64, input.array.dtype)
     if isinstance(exponent, float) and input.array.dtype.kind != "f":
         check_cast(dtypes.F32, input.array.dtype)
     return rows.pow_tensor_(input, exponent) if isinstance(exponent, Tensor) else rows.pow_number_(input, exponent)

@@ -42,14 +42,8 @@ def filled(name, tensor, dim):
     return dim
 
 
-class _Omitted:
-    """The default of a dimension that may be given as None: `x.sum(None, True)` is right, `x.sum(keepdim=True)` not."""
-
-    def __repr__(self):
-        return "None"
-
-
-OMITTED = _Omitted()
+# The default of a dimension that may be given as None: `x.sum(None, True)` is right, `x.sum(keepdim=True)` is not.
+OMITTED = type("Omitted", (), {"__repr__": lambda self: "None"})()
 
 
 def wrong_form(name, value, place=""):

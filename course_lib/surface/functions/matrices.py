@@ -203,11 +203,9 @@ def cross(input, other, dim=None):
 
 def cdist(x1, x2, p=2.0):
     """The p-norm of the difference of each row of x1 and each row of x2."""
-    if builtins.min(x1.array.ndim, x2.array.ndim) < 2:
-        raise RuntimeError(f"cdist only supports at least 2D tensors, got: {x1.array.ndim}D and {x2.array.ndim}D")
     columns = x1.shape[-1], x2.shape[-1]
-    if not p >= 0 or columns[0] != columns[1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns, and p >= 0, but got {columns} and p={p}")
+    if not p >= 0 or columns[0] != columns[1] or builtins.min(x1.array.ndim, x2.array.ndim) < 2:
+        raise RuntimeError(f"cdist: X1 and X2 must be matrices of as many columns, p >= 0, but got {columns}, p={p}")
     return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 

@@ -5,13 +5,11 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 
 import numpy as np
 
-from course_lib.arrays import errors, kernels
-from course_lib.arrays.messages import type_name
+from course_lib.arrays import dtypes, errors, kernels
 from course_lib.engine.arguments import dimension, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import requires_grad
-from course_lib.surface.creation import numpy_type
 from course_lib.surface.functions.dimensions import OMITTED, check_kept, dims_of, every, filled, wrong_form
 from course_lib.surface.functions.results import pair, without_gradient
 
@@ -19,8 +17,9 @@ from course_lib.surface.functions.results import pair, without_gradient
 def sum(input, dim=OMITTED, keepdim=False, *, dtype=None):
     """The sum over the given dimensions, or over all."""
     if dtype is not None:
-        if numpy_type(dtype).kind != "f" and requires_grad(input):
-            raise RuntimeError(f"Autograd not support dtype: {dtype}")
+        dtype = dtypes.PYTHON.get(dtype, dtype)
+        if not dtype.is_floating_point and requires_grad(input):
+            raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
         input = input.to(dtype)
     return over("sum", rows.sum_all, rows.sum_dim, input, dim, keepdim)
 
@@ -35,10 +34,8 @@ def over(name, of_all, along, input, dim, keepdim):
     if (dim is OMITTED or dim is None) and keepdim is False and type(input) is Tensor:
         return of_all(input)
     tensor_argument(name, "input", input)
-    if dim is OMITTED and keepdim is not False:
+    if keepdim is not False and (dim is OMITTED or keepdim is not True):
         raise TypeError(wrong_form(name, keepdim, "keepdim="))
-    if not isinstance(keepdim, bool):
-        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type_name(keepdim)}")
     try:
         dims = dims_of(input, dim)
     except TypeError:

@@ -51,8 +51,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     Where few of them would, even ones are drawn instead, and each is kept as often as the normal density there asks.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        text = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect"
-        warnings.warn(text + ".", stacklevel=2)
+        text = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_."
+        warnings.warn(f"{text} The distribution of values may be incorrect.", stacklevel=2)
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
 
     def draw():

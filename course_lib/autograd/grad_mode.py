@@ -114,6 +114,9 @@ class set_grad_enabled(_Decorator):
     def __exit__(self, *error):
         set_grad_mode(self.previous)
 
+    def __repr__(self):
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
     def clone(self):
         return type(self)(self.mode)
 

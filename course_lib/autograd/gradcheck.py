@@ -101,13 +101,15 @@ def check_inputs(inputs):
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     for position, x in enumerate(inputs):
-        if isinstance(x, Tensor) and x.requires_grad and x.dtype.name != "float64":
+        if not (isinstance(x, Tensor) and x.requires_grad):
+            continue
+        if x.dtype.name != "float64":
             warnings.warn(
                 f"Input #{position} requires gradient and is not a double precision floating point or complex. This "
                 "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=3,
             )
-        if isinstance(x, Tensor) and any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True)):
+        if any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
                 f"The {position}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "

@@ -60,7 +60,7 @@ def get_gradient_edge(tensor):
 
 def increment_version(tensor):
     """Count a write that was made behind the counter's back."""
-    for t in tensor if isinstance(tensor, list | tuple) else [tensor]:
+    for t in tensor if hasattr(tensor, "__iter__") and not isinstance(tensor, Tensor) else [tensor]:
         if not isinstance(t, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         count_write(t)

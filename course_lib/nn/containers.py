@@ -205,3 +205,7 @@ class ModuleDict(_Container):
 
 class ParameterDict(_OfParameters, ModuleDict):
     """A dictionary whose tensors are registered as parameters."""
+
+    def update(self, values):
+        """Add parameters from a dictionary, of which a plain one is sorted, or from (name, value) pairs."""
+        super().update(dict(sorted(values.items())) if type(values) is dict else values)

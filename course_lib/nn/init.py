@@ -46,12 +46,29 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normal random numbers, drawn again until they lie in [a, b]. ValueError when hardly any would."""
+    """Normal random numbers, drawn again until they lie in [a, b].
+
+    Where few of them would, even ones are drawn instead, and each is kept as often as the normal density there asks.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
-        raise ValueError(f"trunc_normal_: the mean {mean} is more than 2 std from [{a}, {b}]")
-    values = normal_(creation.zeros_like(tensor), mean, std, generator)
-    while (again := (values < a) | (values > b)).any():
-        values = normal_(creation.zeros_like(tensor), mean, std, generator).where(again, values)
+        text = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_."
+        warnings.warn(f"{text} The distribution of values may be incorrect.", stacklevel=2)
+    inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
+
+    def draw():
+        """Some numbers, and which of them to draw again."""
+        if inside > 0.3:
+            values = normal_(creation.zeros_like(tensor), mean, std, generator)
+            return values, (values < a) | (values > b)
+        values = uniform_(creation.zeros_like(tensor), a, b, generator)
+        top = ((max(a, min(mean, b)) - mean) / std) ** 2  # at the densest place
+        seldom = (top - ((values - mean) / std) ** 2) / 2
+        return values, creation.rand_like(tensor, generator=generator).log() > seldom
+
+    values, again = draw()
+    while again.any():
+        others, wrong = draw()
+        values, again = others.where(again, values), again & wrong
     return overwrite(tensor, values)
 
 
@@ -59,6 +76,8 @@ def orthogonal_(tensor, gain=1, generator=None):
     """Rows (or columns, whichever are longer) at right angles to each other and of length gain."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
     flat = tensor.detach().reshape(tensor.size(0), -1)
     matrix = creation.randn_like(flat, generator=generator).numpy()
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
@@ -72,7 +91,10 @@ def calculate_gain(nonlinearity, param=None):
     gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1}
     gains |= {f"conv{kind}{n}d": 1 for kind in ("", "_transpose") for n in (1, 2, 3)}
     if nonlinearity == "leaky_relu":
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise ValueError(f"negative_slope {slope} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in gains:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return gains[nonlinearity]

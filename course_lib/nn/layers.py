@@ -112,6 +112,8 @@ class Embedding(Module):
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
         """A layer around an existing table, frozen unless told otherwise."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze)
 
     def forward(self, input):
@@ -136,6 +138,8 @@ class _Convolution(_Map):
         device=None, dtype=None,
     ):
         super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ValueError(f"{name} must be divisible by groups")
@@ -144,6 +148,8 @@ class _Convolution(_Map):
         n = self.dimensions
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = per_dimension(kernel_size, n), per_dimension(stride, n)
+        if padding == "same" and self.stride != (1,) * n:
+            raise ValueError("padding='same' is not supported for strided convolutions")
         self.padding = padding if isinstance(padding, str) else per_dimension(padding, n)
         self.dilation = per_dimension(dilation, n)
         weight = (out_channels, in_channels // groups, *self.kernel_size)
@@ -210,12 +216,16 @@ class _BatchNorm(_Normalising):
         shape = (num_features,) if affine else None
         self.make_parameters(shape, shape, dtype)
 
-    def reset_parameters(self):
-        """Weights of one, biases of zero, running statistics from the beginning."""
+    def reset_running_stats(self):
+        """Begin the running statistics anew."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Weights of one, biases of zero, running statistics from the beginning."""
+        self.reset_running_stats()
         super().reset_parameters()
 
     def forward(self, input):
@@ -224,13 +234,12 @@ class _BatchNorm(_Normalising):
             expected = " or ".join(f"{n}D" for n in self.input_dimensions)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
         momentum, tracked = self.momentum, self.track_running_stats
-        if self.training and tracked:
+        if self.training and tracked and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             momentum = 1.0 / float(self.num_batches_tracked) if momentum is None else momentum
-        return F.batch_norm(
-            input, self.running_mean, self.running_var, self.weight, self.bias, self.training or not tracked,
-            momentum or 0.0, self.eps,
-        )
+        running = (self.running_mean, self.running_var) if tracked or not self.training else (None, None)
+        own_statistics = self.training or (self.running_mean is None and self.running_var is None)
+        return F.batch_norm(input, *running, self.weight, self.bias, own_statistics, momentum or 0.0, self.eps)
 
     def extra_repr(self):
         return f"{self.num_features}, " + super().extra_repr()

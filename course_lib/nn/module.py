@@ -141,6 +141,8 @@ class Module:
         elif new is None or old is not None and KINDS.index(old) < KINDS.index(new):
             what = "child module" if old == "module" else old
             raise TypeError(f"cannot assign '{type_name(value)}' as {what} '{name}' ({EXPECTED[old]} or None expected)")
+        elif new == "buffer":
+            self.register_buffer(name, value)
         else:
             self._check_initialised("parameters" if new == "parameter" else new)
             if old != new:  # its own kind is spared: replacing must not change the order
@@ -444,8 +446,9 @@ def bound(owner, settings, args, options):
     values = {**settings, **given}
     missing = [name for name, value in values.items() if value is NEEDED]
     if missing or len(args) > len(settings) or given.keys() - settings:
-        unknown = min(given.keys() - settings, default="one that is too many")
-        wrong = f"missing the argument {missing[0]!r}" if missing else f"got an unexpected keyword argument {unknown!r}"
+        unknown = sorted(given.keys() - settings)
+        wrong = f"got an unexpected keyword argument {unknown[0]!r}" if unknown else "got too many arguments"
+        wrong = f"missing the argument {missing[0]!r}" if missing else wrong
         raise TypeError(f"{type(owner).__name__}.__init__() {wrong}")
     return values
 

@@ -67,7 +67,8 @@ class _Recurrent(Module):
         if hx is None:
             return (creation.zeros(*shape, dtype=input.dtype),) * self.states
         if self.states > 1 and isinstance(hx, Tensor):  # taken apart, its rows would pass for states
-            raise TypeError(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
+            error = TypeError if isinstance(self, _Cell) else RuntimeError
+            raise error(f"{type(self).__name__}: argument 'hx' must be tuple of Tensors, not Tensor")
         state = tuple(hx) if self.states > 1 else (hx,)
         for number, h in enumerate(state):
             if tuple(h.shape) != shape:
@@ -152,6 +153,12 @@ class _Layers(_Recurrent):
     def __init__(self, *args, device=None, dtype=None, **options):
         super().__init__()
         self.__dict__.update(bound(self, self.settings, args, options))
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if not 0 <= self.dropout <= 1:
+            raise ValueError("dropout should be a number in range [0, 1]: the probability of an element being zeroed")
+        self.dropout = float(self.dropout)
         if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "

@@ -79,6 +79,7 @@ class RMSprop(BuiltIn):
     """param -= lr * grad / (sqrt(running mean of squares) + eps); centered subtracts the running mean's square."""
 
     settings = dict(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False)
+    order = "lr momentum alpha eps centered weight_decay"
     common = dict(capturable=False, foreach=None, maximize=False, differentiable=False)
 
     def update(self, param, grad, group):
@@ -103,6 +104,7 @@ class Adagrad(BuiltIn):
     """param -= lr * grad / (sqrt(sum of all squares so far) + eps)."""
 
     settings = dict(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10)
+    order = "lr lr_decay eps weight_decay initial_accumulator_value"
     common = dict(foreach=None, maximize=False, differentiable=False, fused=None)
 
     def __init__(self, params, *args, **given):

@@ -11,20 +11,24 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 
+from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import NEEDED, bound
 from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
 
 
 def values(optimizer, key):
-    """A setting of each group."""
-    return [group[key] for group in optimizer.param_groups]
+    """A setting of each group; of a rate that is a tensor, a copy."""
+    return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
 
 
 def set_rates(optimizer, rates):
-    """Write a rate into each group."""
+    """Write a rate into each group; a rate that is a tensor is overwritten in place."""
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
-        group["lr"] = rate
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate.squeeze() if isinstance(rate, Tensor) else rate)
+        else:
+            group["lr"] = rate
 
 
 def one_for_each_group(name, value, optimizer):
@@ -41,10 +45,12 @@ def one_for_each_group(name, value, optimizer):
 class LRScheduler:
     """The base of all schedulers. A subclass defines `get_lr`, one rate a group for the epoch `last_epoch`."""
 
-    _is_initial, settings = False, {}
+    _is_initial, _get_lr_called_within_step, settings = False, False, {}
 
-    def __init__(self, optimizer, *args, last_epoch=-1, **options):
-        self.__dict__.update(bound(self, self.settings, args, options))
+    def __init__(self, optimizer, *args, **options):
+        given = bound(self, {**self.settings, "last_epoch": -1}, args, options)
+        last_epoch = given["last_epoch"]
+        self.__dict__.update(given)
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -91,12 +97,20 @@ class LRScheduler:
     def go_to(self, epoch, rates):
         """Make this the epoch, and set the rates that a function gives for it."""
         self.last_epoch = epoch
+        self._get_lr_called_within_step = True
         set_rates(self.optimizer, rates())
+        self._get_lr_called_within_step = False
         self._last_lr = self.present()
 
     def present(self):
         """The rates as they are now."""
         return values(self.optimizer, "lr")
+
+    def warn_outside_step(self):
+        """get_lr answers for the step that is being taken: asked at another time, it is probably a mistake."""
+        if not self._get_lr_called_within_step:
+            text = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+            warnings.warn(text, UserWarning, stacklevel=3)
 
     def state_dict(self):
         """Everything but the optimizer."""
@@ -116,6 +130,7 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self):
         """initial_lr * f(epoch)."""
+        self.warn_outside_step()
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
     def state_dict(self):
@@ -132,6 +147,7 @@ class Chained(LRScheduler):
 
     def get_lr(self):
         """The present rates, changed."""
+        self.warn_outside_step()
         return [rate * self.change() for rate in self.present()]
 
     def first_lr(self):
@@ -195,6 +211,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self):
         """The present rates' distance from eta_min, times this epoch's cosine over the last one's."""
+        self.warn_outside_step()
         if self._is_initial:
             return self.present()
         before, now = (1 + math.cos(math.pi * n / self.T_max) for n in (self.last_epoch - 1, self.last_epoch))
@@ -217,12 +234,15 @@ class OneCycleLR(LRScheduler):
         anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
         final_div_factor=1e4, last_epoch=-1,
     ):
-        tops = one_for_each_group("max_lr", max_lr, optimizer)
+        limits = dict(max_lr=max_lr, base_momentum=base_momentum, max_momentum=max_momentum)
+        each = [one_for_each_group(name, value, optimizer) for name, value in limits.items()]
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
             total_steps = epochs * steps_per_epoch
-        if total_steps <= 0 or not 0 <= pct_start <= 1 or anneal_strategy not in ("cos", "linear"):
+        if not isinstance(total_steps, int) or total_steps <= 0 or not 0 <= pct_start <= 1 or (
+            anneal_strategy not in ("cos", "linear")
+        ):
             raise ValueError(
                 "Expected positive integer total_steps, pct_start between 0 and 1, anneal_strategy 'cos' or 'linear'. "
                 f"Got {total_steps}, {pct_start}, {anneal_strategy!r}"
@@ -232,10 +252,10 @@ class OneCycleLR(LRScheduler):
         if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         if last_epoch == -1:
-            for group, top in zip(optimizer.param_groups, tops, strict=True):
+            for group, top, low, high in zip(optimizer.param_groups, *each, strict=True):
                 group["initial_lr"], group["max_lr"] = top / div_factor, top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-                group["max_momentum"], group["base_momentum"] = max_momentum, base_momentum
+                group.update({"max_momentum": high, "base_momentum": low} if cycle_momentum else {})
         super().__init__(optimizer, last_epoch=last_epoch)
 
     def between(self, start, end, part):
@@ -246,6 +266,7 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self):
         """The rates at this step; the momentum is written into the groups."""
+        self.warn_outside_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
@@ -319,6 +340,7 @@ class ReduceLROnPlateau(LRScheduler):
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
             raise ValueError(f"mode {mode} or threshold mode {threshold_mode} is unknown!")
         self.min_lrs = one_for_each_group("min_lrs", min_lr, optimizer)
+        self.default_min_lr = None if isinstance(min_lr, list | tuple) else min_lr
         self.optimizer, self.factor = optimizer, factor
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch, self._last_lr = 0, self.present()
@@ -343,6 +365,8 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
+            low = self.min_lrs if self.default_min_lr is None else self.default_min_lr
+            self.min_lrs = one_for_each_group("min_lrs", low, self.optimizer)  # a group may have been added
             new = [max(float(old) * self.factor, low) for old, low in zip(self.present(), self.min_lrs, strict=True)]
             rates = zip(self.present(), new, strict=True)
             set_rates(self.optimizer, [new if float(old) - new > self.eps else old for old, new in rates])

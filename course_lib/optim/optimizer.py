@@ -25,6 +25,8 @@ def run_with_hooks(step):
         for hook in [*self._optimizer_step_pre_hooks.values()]:
             given = hook(self, (self, *args), kwargs)
             if given is not None:
+                if not (isinstance(given, tuple) and len(given) == 2):
+                    raise RuntimeError(f"{wrapper} must return None or a tuple of (new_args, new_kwargs), got {given}.")
                 (_, *args), kwargs = given
         result = step(self, *args, **kwargs)
         for hook in [*self._optimizer_step_post_hooks.values()]:
@@ -77,7 +79,9 @@ class Optimizer:
                 "will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
-        if params and all(isinstance(p, tuple) for p in params):
+        if any(isinstance(p, tuple) for p in params):
+            if not all(isinstance(p, tuple) for p in params):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         param_group["params"] = params
@@ -185,15 +189,18 @@ class BuiltIn(Optimizer):
     A subclass lists `settings`, in the order in which they are given, and `common`, which are given by name only.
     """
 
-    settings, common = {}, {}
+    settings, common, order = {}, {}, ""  # order: of the settings in a group, where it is another
 
     def __init__(self, params, *args, **given):
         common = {name: given.pop(name, default) for name, default in self.common.items()}
-        defaults = bound(self, self.settings, args, given) | common
+        values = bound(self, self.settings, args, given)
+        defaults = {name: values[name] for name in self.order.split() or values} | common
         for name in ("differentiable", "fused", "capturable"):
             if defaults.get(name):
                 raise not_supported(f"optimizers with {name}=True", "Leave it out.")
         for name in [name for name in self.settings if name not in ("dampening", "betas")]:
+            if isinstance(defaults[name], Tensor) and defaults[name].numel() != 1:
+                raise ValueError(f"Tensor {name} must be 1-element")
             if not defaults[name] >= 0.0:
                 raise ValueError(f"Invalid {IN_WORDS.get(name, f'{name} value')}: {defaults[name]}")
         for index, beta in enumerate(defaults.get("betas", ())):

@@ -3,6 +3,7 @@
 PyTorch: torch/_tensor.py, torch/serialization.py.
 """
 
+import os
 import pathlib
 import pickle
 import warnings
@@ -45,12 +46,19 @@ def save(obj, f):
     """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)
 
     Each tensor is written by itself: what shared memory before shares none when it is read.
+
+    What stood at the path is replaced when the new file is complete: an error leaves it as it was.
     """
     data = pickle.dumps(obj)
     if hasattr(f, "write"):
         f.write(data)
-    else:
-        pathlib.Path(f).write_bytes(data)
+        return
+    beside = pathlib.Path(f"{os.fspath(f)}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(data)
+        beside.replace(f)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def load(f, map_location=None, *, weights_only=True):

@@ -83,12 +83,17 @@ def array_from_python(data, dtype):
             wanted = dtypes.F64
     else:
         wanted = numpy_type(dtype)
-    return np.array(flat, dtype=wanted).reshape(shape)
+    try:
+        return np.array(flat, dtype=wanted).reshape(shape)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
 
 
 def collected(data, into, depth):
     """The shape of nested sequences, whose elements go into a list; ValueError when they are ragged."""
-    if isinstance(data, Tensor) and not data.array.ndim:
+    if isinstance(data, Tensor) and depth:
+        if data.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         data = data.array.dtype.type(data._as_scalar())
     if not isinstance(data, list | tuple | range | Tensor | np.ndarray):
         into.append(data)
@@ -179,6 +184,8 @@ def ones(*sizes, size=None, dtype=None, device=None, requires_grad=False):
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value everywhere; its kind decides the type unless told otherwise."""
+    if isinstance(size, int):
+        raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     kind = numpy_type(dtype, dtypes.of_number(fill_value))
@@ -206,9 +213,15 @@ def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_gr
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
-    """`steps` numbers from start to end, both included, at equal distances."""
-    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    return finish(np.linspace(start, end, steps).astype(numpy_type(dtype)), dtype, requires_grad, device)
+    """`steps` numbers from start to end, both included, at equal distances: the second half counted from the end."""
+    kind = numpy_type(dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (kind.type(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
+    step = np.subtract(end, start, dtype=kind if kind.kind == "f" else dtypes.F64) / max(steps - 1, 1)
+    counted = np.arange(steps)
+    numbers = np.where(counted < steps // 2, start + step * counted, end - step * (steps - 1 - counted))
+    return finish((numbers if steps != 1 else np.full(1, start)).astype(kind), dtype, requires_grad, device)
 
 
 def layout(input):
@@ -259,6 +272,8 @@ def legacy_tensor(dtype, data, device=None):
     """What torch.Tensor(...) and `new` make."""
     if len(data) == 1 and isinstance(data[0], Tensor):
         return rows.alias(data[0])
+    if len(data) == 1 and isinstance(data[0], float | bool | None):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
     if len(data) == 1 and type(data[0]) not in (int, Size):
         return tensor(data[0], dtype=dtype, device=device)
     return empty(*(data or (0,)), dtype=dtype, device=device)

@@ -174,11 +174,11 @@ row("log_softmax_backward(grad_output, output, dim)",
     grad_output="grad - sum_dim(grad * exp(output), dim, True)",
     output="-sum_dim(grad_output, dim, True) * exp(output) * grad")
 row("prod_all(self)", "kernels.product(self)", node="ProdBackward0", elementwise=False, keeps=("result",),
-    self="reshape(grad * products_of_others(reshape(self, (-1,)), 0), self_sym_sizes)")
+    self="prod_grad(grad, self, result)")
 row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)", node="ProdBackward1",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
-         " * products_of_others(self, dim)")
+         " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
 row("var(self, dim, correction, keepdim=False)", "kernels.variance(self, dim, correction, keepdim)",
     elementwise=False,
     self="var_grad(grad, self, dim, correction, keepdim)")
@@ -224,6 +224,12 @@ row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=Fal
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
+row("addmm_scaled(self, mat1, mat2, beta, alpha)",
+    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
+    node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
+    self="by_factor(grad, beta)",
+    mat1="by_factor(mm(grad, t(mat2)), alpha)",
+    mat2="by_factor(mm(t(mat1), grad), alpha)")
 row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,

@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.memory import overlaps
-from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name
+from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
 from course_lib.engine import grad_mode
 from course_lib.engine.build import mark_inference, rows
 from course_lib.engine.fit import fit
@@ -18,6 +18,7 @@ from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
+LIST_AS_TUPLE = "Using a non-tuple sequence for multidimensional indexing is deprecated. Use x[tuple(seq)] instead"
 
 # --- reading -----------------------------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ def getitem(tensor, index):
 
 def apply_simple(tensor, index):
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
-    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = list(index) if isinstance(index, tuple) or counts_as_tuple(index) else [index]
     if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
         tensor = rows.unsqueeze(tensor, 0)  # a mask without dimensions picks the one element or none
         parts = [new_tensor(np.flatnonzero(index_tensor(parts[0]).array))]
@@ -52,6 +53,10 @@ def apply_simple(tensor, index):
         elif part is None:
             tensor = rows.unsqueeze(tensor, dim)
             dim += 1
+        elif isinstance(part, bool):  # a new dimension, of which True takes the one place and False none
+            tensor = rows.unsqueeze(tensor, dim)
+            indices += [None] * (dim - len(indices)) + [new_tensor(np.zeros(int(part), np.int64))]
+            dim += 1
         elif isinstance(part, slice):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
             dim += 1
@@ -66,9 +71,19 @@ def apply_simple(tensor, index):
     return tensor, indices
 
 
+def counts_as_tuple(index):
+    """True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    counts = any(isinstance(i, Tensor | list | tuple | range | slice) or i is Ellipsis or i is None for i in index)
+    if counts:
+        warn_once(LIST_AS_TUPLE, stacklevel=4)
+    return counts
+
+
 def dimensions_used(part):
     """How many dimensions of the tensor an index part stands for."""
-    if part is None or part is Ellipsis:
+    if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     return part.ndim if is_mask(part) else 1
 
@@ -161,10 +176,10 @@ add_slot_properties(IndexBackward0)
 
 
 def add_at(whole, index, values):
-    """Add values at the places of an index: whole rows are quicker by themselves."""
+    """Add the gradient of what an index named at its places: whole rows are quicker by themselves."""
     first = index[0]
-    if len(index) == 1 and first.dtype == np.int64 and np.shape(values) == (*first.shape[:1], *whole.shape[1:]):
-        kernels.add_rows(whole, first % max(len(whole), 1), values)
+    if len(index) == 1 and first.dtype == np.int64:
+        kernels.add_rows(whole, first.reshape(-1) % max(len(whole), 1), values.reshape(first.size, *whole.shape[1:]))
     else:
         np.add.at(whole, index, values)
 
@@ -217,8 +232,10 @@ def setitem(tensor, index, value):
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if type(index) is slice:
         view, indices = take_slice(tensor, 0, index, skip_whole=True), []
+    elif index is False:
+        return  # nothing is written, so nothing is counted
     else:
-        view, indices = apply_simple(tensor, index)
+        view, indices = apply_simple(tensor, None if index is True else index)
     if indices:
         put_(view, indices, value if value.array.shape[:1] != (1,) else rows.view(value, without_ones(value)))
     elif value.array.ndim == 0 != view.array.ndim:
@@ -290,7 +307,7 @@ def put_(tensor, indices, value, accumulate=False):
     kept = keep_all(indices) if tracked else None
     try:
         if accumulate:
-            add_at(memory, index, values)
+            np.add.at(memory, index, values)
         else:
             memory[index] = values
     except ValueError:

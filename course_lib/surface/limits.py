@@ -14,7 +14,7 @@ class Limits:
     def __init__(self, type, numpys, number):
         try:
             limits = numpys(type.numpy)
-        except ValueError:
+        except (AttributeError, ValueError):
             raise TypeError(f"torch.{self.__class__.__name__} cannot use {type}; use the other of the two") from None
         for name in self.shown:
             setattr(self, name, number(str(getattr(limits, name)) if name == "resolution" else getattr(limits, name)))

@@ -34,7 +34,7 @@ KINDS = {parameter: kind for kind, parameters in KINDS.items() for parameter in 
 OTHERWISE = {  # where a parameter of that name takes something else
     ("select", "index"): "int", ("lerp", "weight"): "Tensor or Number", ("movedim", "source"): "tuple of ints",
     **{(name, "dim"): "tuple of ints" for name in "sum mean std var amax amin all any norm logsumexp squeeze".split()},
-    **{(name, "other"): "Tensor" for name in "matmul mv dot bmm maximum minimum atan2 equal allclose".split()},
+    **{(name, "other"): "Tensor" for name in "matmul mv dot bmm maximum minimum atan2 equal isclose allclose".split()},
 }  # fmt: skip
 NUMBERS = int | float | np.number | np.bool_
 TYPES = {

@@ -23,13 +23,23 @@ from course_lib.surface.joining import cat, stack
 state = grad_mode.state
 
 
-def _products_of_others(x, dim):
-    if not x.array.size or not x.array.ndim:
-        return creation.ones_like(x)
+def _products_of_others(x, result, dim):
+    if x.array.ndim and x.array.all():
+        return result / x
+    if not x.array.ndim or x.array.shape[dim] == 1:
+        return creation.ones_like(x.detach())
     ones, n = creation.ones_like(x.detach().narrow(dim, 0, 1)), x.array.shape[dim]
     before = cat([ones, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
     after = cat([ones, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
     return before * after
+
+
+def _prod_grad(grad, x, result):
+    if not state.grad_enabled and np.sum(x.array == 0) > 1:
+        return creation.zeros_like(x)
+    if not x.array.ndim or x.array.all():
+        return grad * _products_of_others(x, result, 0)
+    return composites.reshape(grad * _products_of_others(composites.reshape(x, -1), result, 0), x.array.shape)
 
 
 def _cumprod_grad(grad, x, result, dim):
@@ -149,13 +159,15 @@ ON_TENSORS.update(
     zeros_of=_zeros_of,
     sum_to=_sum_to,
     power=lambda x, exponent: rows.pow_number(x, exponent),
+    prod_grad=_prod_grad,
     products_of_others=_products_of_others,
     cumprod_grad=_cumprod_grad,
     zeroed=lambda mask, x: rows.masked_fill_(x, mask, 0.0),
     typed=lambda grad, x: grad.to(x.dtype),
     deviations=lambda x, dim: x - (composites.mean(x) if dim is None else composites.mean(x, dim, True)),
     zero_where=lambda mask, x: rows.masked_fill(x, mask, 0.0),
-    equals=lambda x, result, dim: new_tensor(kernels.equals(x.array, result.array, dim)),
+    equal_to_extreme=lambda x, result, *along: new_tensor(kernels.equal_to_extreme(x.array, result.array, *along)),
+    total_of=lambda mask, dim, x: new_tensor(kernels.total_of(mask.array, dim, x.array)),
     put_along=_put_along,
     restore_dim=_restore_dim,
     mean_grad=lambda grad, sizes, count: rows.div_number(rows.expand(grad, tuple(sizes)), count),

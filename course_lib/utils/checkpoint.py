@@ -11,6 +11,7 @@ import contextlib
 import warnings
 import weakref
 
+from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from course_lib.autograd.graph import saved_tensors_hooks
 from course_lib.engine.backward import backward
@@ -33,7 +34,7 @@ class _StopRecomputationError(Exception):
 
 def checkpoint(
     function, *args, use_reentrant=None, determinism_check="default", debug=False, early_stop=True,
-    preserve_rng_state=True, **kwargs,
+    preserve_rng_state=True, context_fn=None, **kwargs,
 ):
     """function(*args, **kwargs), keeping for backward the arguments only.
 
@@ -42,6 +43,8 @@ def checkpoint(
     history only if a tensor among the arguments requires grad. preserve_rng_state gives both runs the same random
     numbers. With debug=True a CheckpointError tells which operations both runs recorded; nothing is printed otherwise.
     """
+    if context_fn is not None:
+        raise not_supported("context_fn of checkpoint", "Open the contexts inside of the function.")
     if said_or_true(use_reentrant):
         if kwargs or debug:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs or ["debug"]))

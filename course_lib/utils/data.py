@@ -52,10 +52,19 @@ class Subset(Dataset):
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, index):
-        return self.dataset[self.indices[index]]
+        return self.dataset[[self.indices[i] for i in index] if isinstance(index, list) else self.indices[index]]
+
+    def __getitems__(self, indices):
+        return samples_of(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self):
         return len(self.indices)
+
+
+def samples_of(dataset, indices):
+    """The samples of some numbers: at once, if the dataset can."""
+    at_once = getattr(dataset, "__getitems__", None)
+    return at_once(indices) if callable(at_once) else [dataset[index] for index in indices]
 
 
 def random_split(dataset, lengths, generator=None):
@@ -167,7 +176,9 @@ class BatchSampler:
 def default_collate(batch):
     """One batch from a list of samples: tensors are stacked, numbers become a tensor, containers keep their form."""
     first = batch[0]
-    if isinstance(first, Tensor) or hasattr(first, "__array__"):
+    if isinstance(first, Tensor):
+        return stack(batch, 0)
+    if hasattr(first, "__array__"):
         return stack([creation.as_tensor(sample) for sample in batch], 0)
     if isinstance(first, bool | int | float):
         return creation.tensor(batch, dtype=float64 if isinstance(first, float) else None)
@@ -189,7 +200,7 @@ def default_collate(batch):
 def _default_convert(data):
     """One sample that is not put into a batch: NumPy's arrays become tensors, also inside containers."""
     if hasattr(data, "__array__") and not isinstance(data, Tensor):
-        return creation.as_tensor(data)
+        return data if data.dtype.kind in "SUO" else creation.as_tensor(data)
     if isinstance(data, Mapping):
         return {key: _default_convert(value) for key, value in data.items()}
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
@@ -211,7 +222,7 @@ class DataLoader:
             raise not_supported("DataLoader with num_workers > 0", "Leave num_workers at 0.")
         self.dataset, self.generator, self.batch_size, self.drop_last = dataset, generator, batch_size, drop_last
         self.iterated = isinstance(dataset, IterableDataset)
-        if self.iterated and (shuffle or sampler or batch_sampler):
+        if self.iterated and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler")
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
@@ -245,7 +256,7 @@ class DataLoader:
             return iter(self.dataset) if self.iterated else (self.dataset[place] for place in self.sampler)
         if self.iterated:
             return iter(self.batch_sampler)
-        return ([self.dataset[place] for place in places] for places in self.batch_sampler)
+        return (samples_of(self.dataset, places) for places in self.batch_sampler)
 
 
 __all__ = """

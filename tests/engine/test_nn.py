@@ -1,6 +1,7 @@
 """Modules and layers: starting values, names, states that do not fit, hooks of the old kind, order of gradients."""
 
 import importlib
+import pathlib
 import pickle
 import warnings
 
@@ -66,6 +67,7 @@ STATES = {
     "state without batches": lambda torch, layer: layer(torch.ones(4, 1, 2), state_of(torch, layer, 1, 3)),
     "state with batches": lambda torch, layer: layer(torch.ones(4, 2), state_of(torch, layer, 1, 1, 3)),
     "state of another batch": lambda torch, layer: layer(torch.ones(4, 1, 2), state_of(torch, layer, 1, 2, 3)),
+    "one tensor": lambda torch, layer: layer(torch.ones(4, 1, 2), torch.ones(2, 1, 3)),
     "state of another size": lambda torch, layer: layer(torch.ones(4, 2), state_of(torch, layer, 1, 4)),
 }
 
@@ -91,6 +93,23 @@ def test_the_second_part_of_a_state_is_refused_by_its_number():
     """hidden[1] is the cell state."""
     with pytest.raises(RuntimeError, match=r"Expected hidden\[1\] size \(1, 3\), got \[1, 4\]"):
         course_lib.nn.LSTM(2, 3)(course_lib.ones(4, 2), (course_lib.ones(1, 3), course_lib.ones(1, 4)))
+
+
+def test_a_file_stays_as_it_was_when_saving_breaks_off(tmp_path, monkeypatch):
+    """What stood at the path is there until the new file is complete, and nothing is left beside it."""
+    path = tmp_path / "state"
+    course_lib.save([1], path)
+
+    def half(self, data):
+        with open(self, "wb") as file:
+            file.write(data[:3])
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(pathlib.Path, "write_bytes", half)
+    with pytest.raises(OSError, match="No space"):
+        course_lib.save([2], path)
+
+    assert course_lib.load(path) == [1] and [file.name for file in tmp_path.iterdir()] == ["state"]
 
 
 def test_what_module_helpers_leave_out_is_said():

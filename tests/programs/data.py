@@ -3,7 +3,7 @@
 import collections
 
 import numpy as np
-from kit import program, programs, raises
+from kit import program, programs, raises, warned
 
 
 def counting(T, count):
@@ -23,19 +23,26 @@ def counting(T, count):
 
 
 @program
-def datasets(T):
+def datasets_that_hand_out_batches(T):
     D = T.utils.data
+    asked = []
 
-    class Tens(D.Dataset):
+    class AtOnce(D.Dataset):
         def __len__(self):
             return 5
 
         def __getitem__(self, index):
-            return 10 * index
+            asked.append(index)
+            return index
 
-    data = Tens()
+        def __getitems__(self, indices):
+            asked.append(list(indices))
+            return [10 * index for index in indices]
+
+    data = AtOnce()
     loaded = [list(D.DataLoader(d, batch_size=2)) for d in (data, D.Subset(data, [4, 3, 1]))]
-    return [*loaded, list(D.DataLoader(data, batch_size=None)), D.Subset(data, [4, 3, 1])[1]]
+    loaded.append(list(D.DataLoader(data, batch_size=None)))
+    return [loaded, D.Subset(data, [4, 3, 1])[1], D.Subset(T.arange(5), [4, 3, 1])[[0, 2]], asked]
 
 
 # --- samplers and loaders ----------------------------------------------------------------------------------
@@ -72,7 +79,7 @@ def batches_of_all_kinds(T):
     for batch in (
         [Pair(1, 2.0), Pair(3, 4.0)], [dict(a=1), dict(a=2)], [range(2), range(2)], [np.float32(1), np.float32(2)],
         [np.array(1.5), np.array(2.5)],
-        [((1, 2), 3), ((4, 5), 6)], [[1, 2], [3]], [None], [{1}],
+        [((1, 2), 3), ((4, 5), 6)], [[1, 2], [3]], [None], [{1}], [T.ones(1), 1],
     ):  # fmt: skip
         kept = []
         error = raises(lambda b=batch, k=kept: k.append(T.utils.data.default_collate(b)))
@@ -89,10 +96,20 @@ def gains(T):
     init = T.nn.init
     names = ("conv3d", "conv_transpose1d", "conv_transpose3d", "leaky_relu", "LINEAR", None)
     seen = [raises(lambda n=n: init.calculate_gain(n)) or init.calculate_gain(n) for n in names]
-    seen += [init.calculate_gain("leaky_relu", 0.1)]
+    for slope in (0, 0.1, True, [1], "x"):
+        seen.append(raises(lambda s=slope: init.calculate_gain("leaky_relu", s)))
     seen.append(raises(lambda: init.kaiming_uniform_(T.empty(2), mode="wrong")))
     seen.append(raises(lambda: init.kaiming_normal_(T.empty(2), nonlinearity="wrong")))
     return [*seen, init.kaiming_uniform_(T.empty(2, 2), mode="FAN_OUT").shape]
+
+
+@program
+def normal_numbers_from_far_outside(T):
+    t = T.empty(4000)
+    warnings, _ = warned(lambda: T.nn.init.trunc_normal_(t, mean=10.0, std=1.0, a=-1.0, b=1.0))
+    seen = [warnings, round(float(t.mean()) * 10), bool((t.abs() <= 1).all()), round(float(t.std()) * 10)]
+    T.nn.init.trunc_normal_(t, mean=1.5, std=1, a=-1.0, b=1.0)
+    return [*seen, round(float(t.mean()) * 5), round(float(t.std()) * 5)]
 
 
 @program
@@ -102,7 +119,7 @@ def matrices_of_right_angles(T):
         q = init.orthogonal_(T.empty(shape), gain=2).reshape(shape[0], -1)
         product = q @ q.T if len(q) <= len(q[0]) else q.T @ q
         seen.append([[round(float(value) * 1000) for value in row] for row in product])
-    return [*seen, raises(lambda: init.orthogonal_(T.ones(3)))]
+    return [*seen, raises(lambda: init.orthogonal_(T.ones(3))), init.orthogonal_(T.empty(0, 2)).shape]
 
 
 # --- others ------------------------------------------------------------------------------------------------

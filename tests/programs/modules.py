@@ -480,6 +480,30 @@ def data_sets(T):
 
 
 @program
+def a_name_that_means_something_already(T):
+    seen = []
+    m = T.nn.Module()
+    for first in (5, T.nn.Parameter(T.ones(1)), T.nn.Linear(1, 1)):
+        m.x = first
+        seen += [raises(lambda: setattr(m, "x", T.nn.Buffer(T.ones(1)))), [k for k, _ in m.named_buffers()]]
+        del m.x
+    return [*seen, list(T.nn.ParameterDict({"b": T.ones(1), "a": T.ones(1)}))]
+
+
+@program
+def statistics_switched_off(T):
+    seen = []
+    for training in (True, False):
+        m = T.nn.BatchNorm1d(2)
+        m.track_running_stats = False
+        y = m.train(training)(T.tensor([[1.0, 2.0], [3.0, 5.0]]))
+        m.track_running_stats = True
+        m.reset_running_stats()
+        seen += [y, m.state_dict()]
+    return seen
+
+
+@program
 def submodules_by_path(T):
     m = T.nn.Module()
     m.a = T.nn.Module()

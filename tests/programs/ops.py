@@ -1,5 +1,7 @@
 """Operations: values, gradients at odd places, types, shapes and refusals."""
 
+import math
+
 from kit import grad_of, kind, leaf, program, programs, raises, weighted
 
 M = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -122,6 +124,9 @@ programs(
     ],
     extremes_of_nothing=lambda T: [
         kind(lambda: T.zeros(0).min()),
+        *[kind(lambda f=f: f(T.zeros(0))) for f in (T.amax, T.amin, T.argmax)],
+        *[raises(lambda f=f: f(T.zeros(0, 2), 0)) for f in (T.amax, T.argmin)],
+        kind(lambda: T.zeros(0).norm(-1)),
         raises(lambda: T.zeros(0, 2).max(0)),
         T.zeros(0, 2).max(1).values,
     ],
@@ -146,6 +151,50 @@ programs(
     addmm_with_factors=lambda T: grad_of(
         T, lambda x: T.ones(2, 2).addmm(x, x, beta=0.5, alpha=2.0), [[1.0, 2.0], [3.0, 4.0]]
     ),
+    kinds_of_errors=lambda T: [  # one of PyTorch's kind, where NumPy has its own or none
+        kind(f)
+        for x in (T.tensor(M),)
+        for f in (
+            lambda: x.sum(keepdim=True),
+            lambda: x.sum(0, keepdim=1),
+            lambda: x.diagonal(0, 1, 1),
+            lambda: x.repeat(-1, 2),
+            lambda: x.repeat_interleave(-1),
+            lambda: x.repeat_interleave(T.tensor([1, 2, 3]), 0),
+            lambda: T.take_along_dim(x, T.tensor([[0], [1], [2]]), 1),
+            lambda: T.tensordot(x, x, -1),
+            lambda: T.cdist(x[0], x),
+            lambda: T.tensor([x, x]),
+            lambda: T.tensor([2**63]),
+            lambda: T.linspace(0, 1, -1),
+            lambda: T.tensor([1, 2]).round(decimals=1),
+            lambda: x.clone().index_put_((T.tensor([0, 5]),), T.ones(2, 3), accumulate=True),
+            lambda: T.ones(2).double().addmm(x, x.t(), beta=2),
+            lambda: T.nn.functional.pad(x, (-2, -2)),
+            lambda: T.nn.functional.embedding(T.tensor([0]), T.ones(2)),
+            lambda: T.nn.functional.cross_entropy(x, x.softmax(1), T.ones(1)),
+            lambda: T.nn.functional.scaled_dot_product_attention(x[0], x, x),
+            lambda: T.nn.functional.nll_loss(x, T.tensor([0, 1]), 3),
+            lambda: T.nn.Conv2d(2, 4, 3, groups=0),
+            lambda: T.nn.Conv2d(2, 4, 3, padding="same", stride=2),
+            lambda: T.nn.RNN(2, 0),
+            lambda: T.nn.Embedding.from_pretrained(T.ones(3)),
+        )
+    ],
+    rare_numbers=lambda T: [
+        T.tensor([2, 1, -1, 3]) ** T.tensor([-1, -3, -3, 2]),
+        T.tensor([True, False]) ** False,
+        T.tensor(M).sum(dtype=int),
+        T.linspace(0.5, 10.7, 4, dtype=T.int64),
+        T.linspace(0.1, 0.7, 100),
+        T.tensor(M).div(3).round(decimals=1),
+        T.full((2,), math.nan).addmm(T.tensor(M), T.tensor(M).t(), beta=0),
+        T.zeros(0, 2).chunk(3),
+        T.nn.functional.cosine_similarity(T.tensor(M), T.tensor(M).long()),
+        grad_of(T, lambda x: x.amax(1) * math.nan, M),
+        grad_of(T, lambda x: T.nn.functional.glu(x.t(), 1), [[1.0], [2.0]]),
+        grad_of(T, lambda x: x[T.tensor([[0, 1], [1, -1]])], M),
+    ],
     product_errors=lambda T: [
         raises(lambda: T.mm(T.ones(2), T.ones(2, 2))),
         kind(lambda: T.mv(T.ones(2), T.ones(2))),

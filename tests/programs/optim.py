@@ -68,6 +68,73 @@ def closures(T):
 
 
 @program
+def optimizer_state_dicts(T):
+    out = []
+    for mk in (
+        lambda p: T.optim.SGD(p, lr=0.1, momentum=0.9),
+        lambda p: T.optim.AdamW(p, amsgrad=True),
+        lambda p: T.optim.RMSprop(p, momentum=0.5, centered=True),
+        lambda p: T.optim.Adagrad(p),
+    ):
+        p, q = leaf(T, [1.0, 2.0]), leaf(T, [3.0])
+        o = mk([p, q])
+        before = o.state_dict()
+        p.grad = T.ones(2)
+        o.step()
+        after = o.state_dict()
+        out.append([before, after, list(after), o.defaults, list(o.param_groups[0]), sorted(o.state[p])])
+    return out
+
+
+@program
+def optimizer_errors(T):
+    p = [one(T)]
+    return [
+        raises(lambda: T.optim.Adam(p, betas=(0.5, 1.5))),
+        raises(lambda: T.optim.SGD(p, lr=0.1).step(3)),
+        raises(lambda: T.optim.Adam(p, lr=T.ones(2))),
+        raises(lambda: T.optim.SGD([("a", p[0]), one(T)], lr=0.1)),
+    ]
+
+
+@program
+def scheduler_states(T):
+    S, out = T.optim.lr_scheduler, []
+    for mk in (
+        lambda o: S.StepLR(o, 2, 0.1, -1),
+        lambda o: S.ExponentialLR(o, 0.9),
+        lambda o: S.CosineAnnealingLR(o, 3),
+        lambda o: S.LambdaLR(o, lambda e: 0.5**e),
+        lambda o: S.ReduceLROnPlateau(o),
+    ):
+        s = mk(T.optim.SGD([one(T)], lr=1.0))
+        s.step(*[1.0] * isinstance(s, S.ReduceLROnPlateau))
+        state = s.state_dict()
+        again = mk(T.optim.SGD([one(T)], lr=1.0))
+        again.load_state_dict(state)
+        out.append([sorted((k, v) for k, v in state.items()), again.last_epoch, again.get_last_lr()])
+        out.append(warned(lambda s=s: s.get_lr()) if hasattr(s, "base_lrs") else None)
+    return out
+
+
+@program
+def rates_in_tensors_and_limits_in_lists(T):
+    S, rate = T.optim.lr_scheduler, T.tensor(0.1)
+    o = T.optim.SGD([one(T)], lr=rate, momentum=0.9)
+    for s in (S.StepLR(o, 1), S.OneCycleLR(o, [1.0], 10, base_momentum=[0.8], max_momentum=[0.9])):
+        o.step()
+        s.step()
+    out = [rate.item(), o.param_groups[0]["momentum"], sorted(o.param_groups[0])]
+    o = T.optim.SGD([one(T)], lr=0.1)
+    s = S.ReduceLROnPlateau(o, patience=0)
+    o.add_param_group({"params": [one(T)], "lr": 0.3})
+    for _ in range(2):
+        s.step(1.0)
+    S.OneCycleLR(o, 1.0, 10, cycle_momentum=False)
+    return [*out, s.get_last_lr(), sorted(o.param_groups[0])]
+
+
+@program
 def scheduler_order_warning(T):
     opt = T.optim.SGD([one(T)], lr=1.0)
     s = T.optim.lr_scheduler.ExponentialLR(opt, 0.5)

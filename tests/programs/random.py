@@ -104,6 +104,8 @@ def rarer_starting_values(T):
     return seeded(
         T,
         lambda: [init.trunc_normal_(T.zeros(40)), init.trunc_normal_(T.zeros(40), 0, 0.02)],
+        lambda: init.trunc_normal_(T.zeros(40), 0.0, 1.0, 1.5, 2.0),
+        lambda: T.randint_like(T.zeros(2, 3).t(), 10),
         lambda: [init.orthogonal_(T.zeros(4, 5)), init.orthogonal_(T.zeros(5, 2, 2), 1.4)],
     )
 

@@ -41,6 +41,8 @@ programs(
                 lambda h: h.copy_(T.ones(3)),
                 lambda h: h.masked_fill_(h > 1, 0.0),
                 lambda h: h.round_(),
+                lambda h: h.t_(),
+                lambda h: h.unsqueeze_(0),
             )
         ],
     ),

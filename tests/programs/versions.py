@@ -67,6 +67,7 @@ programs(
         T,
         lambda x: T.add(T.ones(2, 2), 1, out=x),
         lambda x: T.mul(T.ones(2, 2), 2, out=x),
+        lambda x: T.sub(x, 1, out=x),
     ),
     refused_writes_do_not_count=lambda T: refused(T),
 )

@@ -1,6 +1,6 @@
 """Views and item assignment: shapes, strides, bases, versions, and what history becomes."""
 
-from kit import flags, graph, kept, kind, leaf, program, programs, raises, weighted
+from kit import flags, grad_of, graph, kept, kind, leaf, program, programs, raises, weighted
 
 
 def made(T, *views):
@@ -80,7 +80,13 @@ programs(
         raises(lambda: T.ones(2)[1.0]),
         raises(lambda: T.ones(2)[::-1]),
     ],
-    index_of_a_number=lambda T: [
+    index_by_bool=lambda T: [
+        T.ones(2)[True].shape,
+        T.ones(2)[False].shape,
+        T.tensor(3.0)[True],
+        T.tensor([[1.0, 2.0], [3.0, 4.0]])[True, 1],
+        grad_of(T, lambda x: x[None, True], [1.0, 2.0]),
+        [written(T, lambda h, s, i=i: h.__setitem__(i, s)) for i in (True, False)],
         T.tensor(3.0)[None].shape,
         T.tensor(3.0)[...].shape,
     ],
@@ -101,7 +107,12 @@ programs(
         raises(lambda: T.ones(2, 2, 2).t()),
         kind(lambda: T.tensor(1.0).unbind()),
     ],
+    index_by_list_of_lists=lambda T: [
+        T.arange(6).view(2, 3)[index]
+        for index in ([[0, 1], [0, 2]], [0, slice(1, 3)], [0, None], [T.tensor([0]), T.tensor([1])], [0, 1])
+    ],
     strides=lambda T: [
+        T.ones(1, 1).expand(1, 5, 1).stride(),
         T.ones(2, 3, 4).stride(),
         T.ones(2, 3).t().stride(),
         T.ones(4)[::2].stride(),

@@ -13,8 +13,9 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.arrays.dtypes import F32
-from course_lib.arrays.kernels.checks import truth_refused
+from course_lib.arrays.kernels.checks import same_type, truth_refused
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
+from course_lib.arrays.kernels.views import broadcast
 from course_lib.arrays.memory import UNSHARED
 
 
@@ -52,12 +53,17 @@ def lerp(start, end, weight):
 
 
 def power(base, exponent):
-    """base ** exponent; RuntimeError for integers raised to negative integers."""
+    """base ** exponent; an integer raised to a negative integer is 0, 1 or -1, or RuntimeError if that is a number."""
     is_number = not isinstance(exponent, np.ndarray | np.generic)
     if base.dtype.kind != "f" and np.asarray(exponent).dtype.kind in "ib":
+        if base.dtype.kind == "b" and type(exponent) is bool:
+            return base | (not exponent)
         truth_refused(base, "\"pow\" not implemented for 'Bool'", NotImplementedError)
-        if np.any(np.less(exponent, 0)):
+        if is_number and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if not is_number:
+            inverse = np.where(abs(base) == 1, np.where(exponent % 2, base, 1), 0)
+            return np.where(exponent < 0, inverse, base ** np.maximum(exponent, 0))
     if is_number and base.dtype.kind == "f":
         if abs(exponent) == 0.5:
             root = np.sqrt(base)  # which keeps the sign of zero
@@ -211,6 +217,14 @@ def number_power(base, exponent):
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
     return power(np.full(exponent.shape, int(base)), exponent.astype(np.int64))
+
+
+def combined(beta, x, alpha, product):
+    """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
+    beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
+    same_type(x, product)
+    x = broadcast(x, product.shape)
+    return alpha * product if beta == 0 else np.asarray(beta * x + alpha * product, product.dtype)
 
 
 def rounded_quotient(a, b, rounding_mode):

@@ -14,7 +14,7 @@ import numpy as np
 from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.kernels.elementwise import ZERO, mul_number, sgn, where, zeroed
-from course_lib.arrays.kernels.layouts import counting, in_rows
+from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like
 
 
 def running(function, x, dim):
@@ -179,6 +179,8 @@ def product(x, dim=None, keepdim=False):
 def vector_norm(x, ord, dim, keepdim):
     """(sum |x| ** ord) ** (1 / ord); the largest and smallest magnitude for ord = inf and -inf."""
     x = np.abs(x)
+    if not x.size and (ord < 0 or ord == math.inf):
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm of nothing: it has no identity")
     if ord == math.inf:
         return in_rows(np.max(x, axis=dim, keepdims=keepdim))
     if ord == -math.inf:
@@ -207,7 +209,9 @@ def sort(x, dim, descending):
     else:
         indices = np.argsort(x, axis=dim, kind="stable")
     values = np.take_along_axis(x, indices, axis=dim)
-    return values, indices
+    if x.flags.c_contiguous and indices.flags.c_contiguous:
+        return values, indices
+    return laid_out_like(values, x), laid_out_like(indices, x)
 
 
 def topk(x, k, dim, largest):
@@ -231,7 +235,7 @@ def variance(x, dim, correction, keepdim):
     if x.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     freedom = numel(x.shape, dim) - correction
-    if freedom <= 0:
+    if freedom <= 0 or not x.size:
         warnings.warn("std(), var(): degrees of freedom is <= 0. Use correction=0, or more elements.", stacklevel=5)
     squares = deviations(x.astype(np.float64), dim) ** 2
     return in_rows((np.add.reduce(squares, axis=dim, keepdims=keepdim) / max(freedom, 0)).astype(x.dtype))
@@ -272,14 +276,23 @@ def norm_grad(grad, x, result, ord, dim, keepdim):
 
 def share_among_equals(grad, x, result, dim, keepdim):
     """The gradient of an extreme value, divided equally among the elements that attain it; NaN where none does."""
-    counts = equals(x, restore_dim(result, x.shape, dim, keepdim), dim)
-    return where(counts == math.inf, 0.0, restore_dim(grad, x.shape, dim, keepdim) / counts)
+    equal = equal_to_extreme(x, result, dim, keepdim)
+    grad = restore_dim(grad, x.shape, dim, keepdim)
+    if dim is None:  # that of an extreme of all elements reaches no others, not even as NaN
+        return where(equal, grad / total_of(equal, dim, x), 0.0)
+    return grad / total_of(equal, dim, x) * equal
 
 
-def equals(x, result, dim):
-    """How many elements attain an extreme value, at these elements; infinity elsewhere."""
-    equal = np.isnan(x) if dim is None and np.isnan(result) else x == result
-    return (np.add.reduce(equal, axis=dim, keepdims=True) / equal).astype(x.dtype)
+def equal_to_extreme(x, result, dim, keepdim):
+    """Where x attains its extreme value; NaN counts as attained in an extreme of all elements."""
+    if dim is None and np.isnan(result):
+        return np.isnan(x)
+    return x == restore_dim(result, x.shape, dim, keepdim)
+
+
+def total_of(mask, dim, x):
+    """How many places of a mask are true along a dimension, which is kept, in the type of x."""
+    return np.add.reduce(mask, axis=dim, keepdims=True, dtype=np.int64).astype(x.dtype)
 
 
 def median(x):

@@ -96,22 +96,29 @@ def broadcast(x, sizes):
     strides, and takes ten times as long.
     """
     x, sizes = np.asarray(x), [int(n) for n in sizes]
-    shape, lead = x.shape, len(sizes) - x.ndim
+    shape, strides, lead = x.shape, x.strides, len(sizes) - x.ndim
     if lead < 0:
         kind = "CPUBoolType" if x.dtype is BOOL else title(x).tensor_type
         raise RuntimeError(
             f"expand({kind}{{{list(shape)}}}, size={sizes}): the number of sizes provided ({len(sizes)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
-    wanted = sizes[:lead] + [n if size == -1 else size for size, n in zip(sizes[lead:], shape, strict=True)]
-    for d in reversed(range(len(sizes))):
-        size, n = wanted[d], shape[d - lead] if d >= lead else 1
-        if size < 0 or n not in (1, size):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({size}) must match the existing size ({n}) at non-singleton "
-                f"dimension {d}.  Target sizes: {sizes}.  Tensor sizes: {list(shape)}"
-            )
-    return expand(x, wanted)
+    wanted, steps, step_of_new = list(sizes), [0] * len(sizes), x.itemsize if x.ndim else 0
+    for d in range(len(sizes) - 1, -1, -1):
+        size, (n, steps[d]) = sizes[d], (shape[d - lead], strides[d - lead]) if d >= lead else (1, step_of_new)
+        if size == -1 and d >= lead:
+            wanted[d] = n
+        elif size != n:
+            if n != 1 or size < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({size}) must match the existing size ({n}) at non-singleton "
+                    f"dimension {d}.  Target sizes: {sizes}.  Tensor sizes: {list(shape)}"
+                )
+            steps[d] = 0
+        step_of_new = wanted[d] * steps[d]
+    if x.flags.c_contiguous and x.size and 0 not in wanted:
+        return np.ndarray(wanted, x.dtype, x, 0, steps)
+    return np.lib.stride_tricks.as_strided(x, wanted, steps)
 
 
 def take_index(x, dim, index):

@@ -5,6 +5,7 @@ PyTorch: torch/nn/functional.py, aten/src/ATen/native/Activation.cpp.
 
 import warnings
 
+from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.messages import type_name
 from course_lib.engine.arguments import whole_number
 from course_lib.engine.build import rows
@@ -65,8 +66,9 @@ def glu(input, dim=-1):
     """One half of a dimension times the sigmoid of the other. RuntimeError for a dimension that has no half."""
     if not input.dim() or input.shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} of {list(input.shape)} is not")
+    floats(input.array, "glu_cpu")
     half, gate = input.chunk(2, dim)
-    return half * rows.sigmoid(gate)
+    return composites.named(half * rows.sigmoid(gate), "GluBackward0")
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):

@@ -137,7 +137,9 @@ def pad(input, pad, mode="constant", value=None):
     "circular" the other end
     """
     fits = len(pad) % 2 == 0 and len(pad) <= 2 * input.dim()
-    if not fits or any(input.shape[-1 - i // 2] + n < 0 for i, n in enumerate(pad)):
+    if not fits or any(
+        input.shape[-1 - i // 2] + min(pad[i], 0) + min(pad[i + 1], 0) < 0 for i in range(0, len(pad), 2)
+    ):
         raise RuntimeError(f"Padding length must be two numbers a dimension, but got {pad} for {list(input.shape)}")
     if mode == "constant":
         return rows.constant_pad_nd(input, tuple(pad), value or 0)

@@ -45,6 +45,8 @@ def embedding(input, weight, padding_idx=None):
     """
     tensor_argument("embedding", "weight", weight)
     tensor_argument("embedding", "indices", input)
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
     if input.array.dtype.kind != "i":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -74,6 +76,8 @@ def one_hot(tensor, num_classes=-1):
 @asking_later
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if is_causal:

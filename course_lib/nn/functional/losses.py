@@ -154,8 +154,8 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     dims, sizes, number = input.array.ndim, target.array.shape, reduction_number(reduction)
     if dims == 2 and weight is None and input.array.shape[:1] == sizes and target.array.dtype is I64:
         return rows.nll_loss(input, target, None, number, ignore_index)[0]  # all is as it should be
-    check_classes(input, target, weight)
     check_weights("nll_loss_forward", weight)
+    check_classes(input, target, weight)
     if dims <= 2:
         return rows.nll_loss(input, target, weight, number, ignore_index)[0]
     if dims != 4:  # PyTorch has one operation for images; others are given that form for a moment
@@ -171,22 +171,28 @@ def check_classes(input, target, weight):
     expected = [*sizes[:1], *sizes[2:]]
     if len(sizes) > 1 and got[:1] != sizes[:1]:
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({sum(got[:1])}).")
-    if 0 < len(sizes) <= 2 and len(got) > 1:
+    if len(sizes) in (1, 2) and len(got) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if not sizes or len(sizes) > 2 and got != expected:
+    if not sizes:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    if len(sizes) > 2 and got != expected:
         raise RuntimeError(f"Expected target size {expected}, got {got}, for an input of size {sizes}")
     if target.array.dtype.kind != "i":
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}")
     if len(sizes) == 1 and target.array.size != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.array.size}")
-    classes = sizes[:2][-1]
+    check_class_weight(weight, sizes[:2][-1])
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
+
+
+def check_class_weight(weight, classes):
+    """RuntimeError for a weight that does not hold one number a class."""
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
             f"tensor of shape: {list(weight.shape)}"
         )
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
 
 
 def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -195,8 +201,8 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
         check_tensors("cross_entropy_loss", input, target)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    dim = 0 if input.array.ndim == 1 else 1
-    classes, probabilities = input.array.shape[dim], target.array.shape == input.array.shape
+    dim = int(input.array.ndim > 1)
+    probabilities = target.array.shape == input.array.shape
     if probabilities and target.array.dtype.kind != "f":
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype.title}"
@@ -206,13 +212,13 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         if label_smoothing:
-            target = rows.add_number(rows.mul_number(target, 1 - label_smoothing), label_smoothing / classes)
+            target = rows.add_number(rows.mul_number(target, 1 - label_smoothing), label_smoothing / logs.shape[dim])
         return soft_cross_entropy(logs, target, weight, reduction, dim)
     hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0:
         return hard
     even = spread_loss(logs, target, weight, ignore_index, reduction, dim)
-    even = rows.mul_number(even, label_smoothing / classes)  # first: C++ computes from right to left
+    even = rows.mul_number(even, label_smoothing / logs.shape[dim])  # first: C++ computes from right to left
     return rows.mul_number(hard, 1 - label_smoothing) + even
 
 
@@ -225,6 +231,7 @@ def soft_cross_entropy(logs, target, weight, reduction, dim):
     """Cross entropy with a probability for each class as target."""
     products = logs * target
     if weight is not None:
+        check_class_weight(weight, logs.shape[dim])
         products = products * along_classes(weight, products, dim)
     if reduction_number(reduction) == 0:
         return -composites.sum(products, dim)

@@ -27,7 +27,7 @@ def batch_norm(
     training: use the batch's own mean and (biased) variance, and move the running ones towards them. ValueError for
     a batch with one value a channel, RuntimeError for running statistics of another length or missing.
     """
-    channels = input.shape[1]
+    channels = input.shape[composites.dimension(input, 1)]
     if training and input.numel() == channels:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     vectors = dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -114,7 +114,8 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
 @asking_later
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
-    x1, x2 = broadcast(x1, x2)
+    kinds = [x.dtype for x in (x1, x2) if x.is_floating_point()]
+    x1, x2 = broadcast(*(x if x.is_floating_point() or not kinds else x.to(kinds[0]) for x in (x1, x2)))
     lengths = [rows.clone(x.norm(2, dim, True)) for x in (x1, x2)]
     with no_grad():
         for length in lengths:

@@ -6,6 +6,7 @@ PyTorch: aten/src/ATen/native (BinaryOps.cpp, Pow.cpp, TensorCompare.cpp).
 import numpy as np
 
 from course_lib.arrays import dtypes
+from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.memory import check_cast
 from course_lib.engine.arguments import number_of, rank
 from course_lib.engine.build import rows
@@ -20,9 +21,10 @@ def add(input, other, *, alpha=1, out=None):
     return result if out is None else store("add", out, result, input, other)
 
 
-def sub(input, other, *, alpha=1):
+def sub(input, other, *, alpha=1, out=None):
     """input - alpha * other."""
-    return rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha)
+    result = rows.sub(input, other) if alpha == 1 else rows.sub_scaled(input, other, alpha)
+    return result if out is None else store("sub", out, result, input, other)
 
 
 def mul(input, other, *, out=None):
@@ -78,7 +80,7 @@ def pow(input, exponent):
             exponent = plain_number("** or pow()", exponent)
             if type(exponent) is float and input.array.dtype.kind != "f":
                 input = input.to(dtypes.default)
-        if input.array.dtype.kind == "b":
+        if input.array.dtype.kind == "b" and not isinstance(exponent, bool):
             input = input.long()
         return rows.pow_number(input, exponent)
     if not isinstance(input, Tensor):
@@ -130,8 +132,10 @@ def round(input, *, decimals=0):
     """The nearest whole number, of two equally near ones the even; or so many decimals kept."""
     if not decimals:
         return rows.round(input)
-    factor = 10.0**decimals
-    return named(rows.round(input * factor) / factor, "RoundBackward1")
+    floats(input.array, "round_cpu")
+    factor = 10.0 ** abs(decimals)
+    result = rows.round(input * factor) / factor if decimals > 0 else rows.round(input / factor) * factor
+    return named(result, "RoundBackward1")
 
 
 def result_type(tensor1, tensor2):

@@ -18,7 +18,7 @@ def compare(name, function):
     """A comparison of two tensors, or of a tensor and a number, element by element."""
 
     def comparison(input, other):
-        if isinstance(other, np.ndarray):
+        if isinstance(other, np.ndarray) and name in ("eq", "ne"):
             other = creation.from_numpy(other)
         if not isinstance(other, Tensor | int | float | np.number | np.bool_):
             return NotImplemented

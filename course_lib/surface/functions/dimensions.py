@@ -10,7 +10,7 @@ from course_lib.engine.arguments import dimension
 
 def dims_of(tensor, dim):
     """Dimensions from an int, a tuple, a list or None, counted from the front; () and None mean all."""
-    if dim is None:
+    if dim is None or dim is OMITTED:
         return None
     if type(dim) is int or not isinstance(dim, tuple | list):
         dim = (dim,)
@@ -40,6 +40,10 @@ def filled(name, tensor, dim):
     if tensor.array.ndim and not tensor.array.shape[dim]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
     return dim
+
+
+# The default of a dimension that may be given as None: `x.sum(None, True)` is right, `x.sum(keepdim=True)` is not.
+OMITTED = type("Omitted", (), {"__repr__": lambda self: "None"})()
 
 
 def wrong_form(name, value, place=""):

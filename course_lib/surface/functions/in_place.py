@@ -12,6 +12,12 @@ from course_lib.engine.tensor import alias, memory_of, meta_of, no_edge
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
+from course_lib.surface.functions.results import named
+
+NODES_OF_SHAPE_CHANGES = {
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
+    "SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4",
+}  # fmt: skip
 
 
 def _in_place_shape(name, change):
@@ -24,6 +30,8 @@ def _in_place_shape(name, change):
         views.count_write(self)
         self.array = changed.array
         if edge is not None:
+            made = type(changed.node).__name__
+            named(changed, NODES_OF_SHAPE_CHANGES.get(made, made))
             retains = self.retains_grad
             if retains:  # what is retained stays the gradient in the old shape
                 self.meta.retains_grad = False

@@ -66,7 +66,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     check_matrices("mat1", "mat2", mat1, mat2)
     if beta == alpha == 1:
         return rows.addmm(input, mat1, mat2)
-    return named(beta * input + alpha * rows.mm(mat1, mat2), "AddmmBackward0")
+    return rows.addmm_scaled(input, mat1, mat2, beta, alpha)
 
 
 def matmul(input, other):
@@ -141,6 +141,8 @@ def inner(input, other):
 def tensordot(a, b, dims=2):
     """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, int):
+        if not 0 <= dims <= builtins.min(a.array.ndim, b.array.ndim):
+            raise RuntimeError(f"tensordot expects 0 <= dims <= ndim_a and ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
@@ -202,8 +204,8 @@ def cross(input, other, dim=None):
 def cdist(x1, x2, p=2.0):
     """The p-norm of the difference of each row of x1 and each row of x2."""
     columns = x1.shape[-1], x2.shape[-1]
-    if not p >= 0 or columns[0] != columns[1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns, and p >= 0, but got {columns} and p={p}")
+    if not p >= 0 or columns[0] != columns[1] or builtins.min(x1.array.ndim, x2.array.ndim) < 2:
+        raise RuntimeError(f"cdist: X1 and X2 must be matrices of as many columns, p >= 0, but got {columns}, p={p}")
     return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 

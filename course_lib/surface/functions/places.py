@@ -63,6 +63,7 @@ def take_along_dim(input, indices, dim=None):
     dim = dimension(input, dim)
     indices = new_tensor(indices.array % builtins.max(input.array.shape[dim], 1))  # counted from the end, too
     others = [[1 if d == dim else n for d, n in enumerate(t.array.shape)] for t in (input, indices)]
+    kernels.sizes_of_both(*(np.empty(sizes) for sizes in others))
     shape = list(np.broadcast_shapes(*others))
     shape[dim] = input.shape[dim]
     input, places = shapes.expand(input, shape), list(shape)

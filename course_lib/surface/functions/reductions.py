@@ -5,34 +5,37 @@ PyTorch: aten/src/ATen/native (ReduceOps.cpp, SoftMax.cpp).
 
 import numpy as np
 
-from course_lib.arrays import errors
+from course_lib.arrays import dtypes, errors, kernels
 from course_lib.engine.arguments import dimension, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import requires_grad
-from course_lib.surface.functions.dimensions import check_kept, dims_of, every, filled, wrong_form
+from course_lib.surface.functions.dimensions import OMITTED, check_kept, dims_of, every, filled, wrong_form
 from course_lib.surface.functions.results import pair, without_gradient
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input, dim=OMITTED, keepdim=False, *, dtype=None):
     """The sum over the given dimensions, or over all."""
     if dtype is not None:
+        dtype = dtypes.PYTHON.get(dtype, dtype)
         if not dtype.is_floating_point and requires_grad(input):
             raise RuntimeError(f"Autograd not support dtype: {dtype.title}")
         input = input.to(dtype)
     return over("sum", rows.sum_all, rows.sum_dim, input, dim, keepdim)
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(input, dim=OMITTED, keepdim=False, *, dtype=None):
     """The mean over the given dimensions, or over all."""
     return over("mean", rows.mean_all, rows.mean_dim, input if dtype is None else input.to(dtype), dim, keepdim)
 
 
 def over(name, of_all, along, input, dim, keepdim):
     """A sum or mean by one of two rows."""
-    if dim is None and keepdim is False and type(input) is Tensor:
+    if (dim is OMITTED or dim is None) and keepdim is False and type(input) is Tensor:
         return of_all(input)
     tensor_argument(name, "input", input)
+    if keepdim is not False and (dim is OMITTED or keepdim is not True):
+        raise TypeError(wrong_form(name, keepdim, "keepdim="))
     try:
         dims = dims_of(input, dim)
     except TypeError:
@@ -61,7 +64,12 @@ def extreme(name, of_all, of_two, along, input, dim, keepdim):
 
 
 def _arg(find, input, dim, keepdim):
-    dim = None if dim is None else filled(find.__name__, input, dim)
+    name = find.__name__
+    if input.array.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
+    if dim is None and not input.array.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    dim = None if dim is None else filled(name, input, dim)
     return without_gradient(find(input.array, axis=dim if input.array.ndim else None, keepdims=keepdim))
 
 
@@ -136,12 +144,20 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
 
 def amax(input, dim=(), keepdim=False):
     """The largest element along dimensions; equal ones share the gradient."""
-    return rows.amax(input, dims_of(input, dim) or every(input), keepdim)
+    return rows.amax(input, dims_of_some("amax", input, dim), keepdim)
 
 
 def amin(input, dim=(), keepdim=False):
     """The smallest element along dimensions; equal ones share the gradient."""
-    return rows.amin(input, dims_of(input, dim) or every(input), keepdim)
+    return rows.amin(input, dims_of_some("amin", input, dim), keepdim)
+
+
+def dims_of_some(name, input, dim):
+    """The dimensions, or all; errors when there is nothing along one of them."""
+    dims = dims_of(input, dim)
+    if dims is None and not input.array.size:
+        kernels.extreme(input.array, None, name)  # raises
+    return tuple(filled(name, input, d) for d in dims or every(input))
 
 
 def logsumexp(input, dim, keepdim=False):

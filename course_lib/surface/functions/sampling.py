@@ -65,10 +65,12 @@ def bernoulli(input, p=None, *, generator=None):
     return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
 
-def randint_like(input, low, high=None, **options):
-    """Random integers from low up to but without high, in the shape and type of `input`."""
+def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):
+    """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
     low, high = (0, low) if high is None else (low, high)
-    return creation.randint(low, high, input.shape, **{"dtype": input.dtype, **options})
+    drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
+    laid_out = creation.source_of()[0].in_memory_order(drawn, memory_of(creation.zeros_like(input)))
+    return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None):

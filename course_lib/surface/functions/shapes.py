@@ -208,7 +208,10 @@ def narrow(input, dim, start, length):
 
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """The diagonal of two dimensions, as a view."""
-    return rows.diagonal(input, offset, dimension(input, dim1), dimension(input, dim2))
+    first, second = dimension(input, dim1), dimension(input, dim2)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return rows.diagonal(input, offset, first, second)
 
 
 def split(input, split_size, dim=0):
@@ -232,7 +235,7 @@ def chunk(input, chunks, dim=0):
     dim, length = length_along("chunk", input, dim)
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return split(input, max(1, -(-length // chunks)), dim)
+    return split(input, max(1, -(-length // chunks)) if length else [0] * chunks, dim)
 
 
 def repeat(input, *sizes, repeats=None):
@@ -242,6 +245,8 @@ def repeat(input, *sizes, repeats=None):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(repeats)} times")
     return rows.repeat(input, repeats)
 
 
@@ -272,4 +277,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim, length = length_along("repeat_interleave", input, dim)
-    return rows.index_select(input, dim, new_tensor(np.repeat(np.arange(length), getattr(repeats, "array", repeats))))
+    times = np.asarray(getattr(repeats, "array", repeats))
+    if times.ndim > 1 or times.size not in (1, length) or times.dtype.kind != "i" or np.any(times < 0):
+        raise RuntimeError(f"Repeats must be non-negative: a whole number, or one for each of {length}. Got {repeats}")
+    return rows.index_select(input, dim, new_tensor(np.repeat(np.arange(length), times)))

@@ -31,6 +31,7 @@
 # %%
 import course_lib as torch
 import warnings
+from fractions import Fraction
 
 from course_lib.teach import chart, draw, expect_error, lesson, step, watch
 from course_lib.teach.records import recorded
@@ -57,17 +58,16 @@ def losses(rate, steps=16):
 chart({"the loss": {"rate 0.5": losses(0.5), "rate 0.1": losses(0.1)}}, across="step", up="loss")
 
 # %% [markdown]
-# The first step goes as it should: from 1 to 0.5. The second one ought to end at 0.25. It ends at −0.25. Keep the swinging curves in mind; we shall come back to them as soon as we know what is in `w.grad`.
+# The first step goes as it should: from 1 to 0.5. The second one ought to end at 0.25. It ends at −0.25. Keep the swinging curves in mind.
 #
 # ## What happens to the gradient that is already there?
 #
-# People often put a gradient aside, to print it, to log it, or to compare it with a later one. Suppose you do that between two backward passes. Here is everything but the second of them. (The attribute `_version` counts how often the memory of a tensor was written to, which lesson 07 is about. We only note it, and look at it again afterwards.)
+# People often put a gradient aside, to print it, to log it, or to compare it with a later one. Suppose you do that between two backward passes. Here is the program up to the second pass.
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (w * 3).sum().backward()
 g = w.grad  # put the gradient aside
-before = g._version
 second = (w * 5).sum()
 print(g)
 
@@ -92,12 +92,12 @@ step(second)
 # - The sum and the product each take a gradient and send one on. They store nothing.
 # - In the last frame it is the turn of `w`'s box, which is called `AccumulateGrad`. The 5s arrive there, and `.grad` goes from 3s to 8s.
 #
-# So two things happened to the gradient that was already there. It was not replaced: the new one was *added* to it. And the sum was not put into a new tensor. It was written into the old one, which is the tensor that you had put aside.
+# So two things happened to the gradient that was already there. It was not replaced: the new one was *added* to it. And the sum was not put into a new tensor. It was written into the old one, which is the tensor that you had put aside. (Its attribute `_version` counts how often its memory was written to: lesson 07.)
 
 # %% tags=["C05.1", "P12"]
 print(g)
 print("g is w.grad:", g is w.grad)
-print("writes since then:", g._version - before)
+print("written to, since it was made:", g._version)
 
 # %% [markdown]
 # The middle line is the reason. `g = w.grad` makes no copy. In Python it gives a second name to the same object, and whoever writes to the object is seen under both names. If you want to keep a gradient, keep a copy of it: `g = w.grad.clone()`.
@@ -127,7 +127,7 @@ for clears in (True, False):
 #
 # ## Exercises: an easy one already now
 #
-# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one honest step of gradient descent.
+# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one correct step of gradient descent.
 #
 # ```python
 # w.grad = None                             # A
@@ -142,13 +142,13 @@ order = None
 L.check("05.4", order)
 
 # %% [markdown]
-# ## How often does a leaf receive a gradient in one pass?
+# ## Which tensors store the gradients that pass by?
 #
 # Why does PyTorch work like this, if forgetting it hurts so much? Because adding is exactly what you want in two other situations. One is a tensor that is used several times in a program. The other is a batch that is too large for your memory. We look at them in this order.
 #
 # Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
 #
-# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Lesson 04 has shown how often that is: a node runs once, when the gradients of all paths have been added up. What is new is the other question: what do `h` and `k`, the tensors in the middle, store of the gradients that pass by?
+# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Lesson 04 has shown how often that is: a node runs once, when the gradients of all paths have been added up. New is the question of this section: what do `h` and `k`, the tensors in the middle, store of the gradients that pass by?
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -190,27 +190,31 @@ with warnings.catch_warnings():
 L.predict("05.p2", None)
 
 # %% [markdown]
-# We make both graphs first, so that they fit into one picture, and run the passes one after the other. (`detail=0` leaves out contents and what nodes save, which does not matter here.)
+# We make both graphs first, so that they fit into one picture. No pass has run yet. (`detail=0` leaves out contents and what nodes save, which does not matter here.)
 
 # %%
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
 first, last = [(w * part).mean() / 2 for part in parts]
 names = {"w": w, "first": first, "last": last, "three samples": parts[0], "the outlier": parts[1]}
-picture = draw(first, last, names=names, detail=0)  # drawn before the passes, without contents
-first.backward()
-print("after the first part:", w.grad)
-last.backward()
-print("after the second:", w.grad)
-picture
+draw(first, last, names=names, detail=0)
 
 # %% [markdown]
 # **Notice:**
 #
 # - There are two separate graphs. The only thing that they have in common is the green box of `w`, in which their gradients will meet.
-# - Each graph goes through a mean of its own, `MeanBackward0`. In the upper graph it is the mean of three numbers. In the lower graph it is the mean of a single one. After that, both are divided by 2.
+# - Each graph goes through a mean of its own, `MeanBackward0`. In one graph it is the mean of three numbers, and in the other the mean of a single one. After that, both are divided by 2.
 #
-# The result is 6 and not 4. To see why, ask how much each *sample* counts. That is a slope, too: how much does the loss change when this sample changes? So for once we make the samples a leaf, and read their `.grad`. (`w` is 1 and can be left out.)
+# Now the two passes, one after the other:
+
+# %%
+first.backward()
+print("after the first part:", w.grad)
+last.backward()
+print("after the second:", w.grad)
+
+# %% [markdown]
+# The result is 6 and not 4. To see why, ask how much each *sample* counts. That is a slope, too: how much does the loss change when this sample changes? So for once we make the samples a leaf, and read their `.grad`. Since `w` is 1, the loss is the mean of `x` itself.
 
 # %%
 x = torch.tensor([2.0, 2.0, 2.0, 10.0], requires_grad=True)
@@ -219,8 +223,8 @@ whole, x.grad = x.grad, None
 for part in (x[:3], x[3:]):
     (part.mean() / 2).backward()
 lines = {"in the whole batch": whole, "in two parts": x.grad}
-counts = {name: {k + 1: grad[k].item() for k in range(4)} for name, grad in lines.items()}
-chart({"how much a sample counts": counts}, across="sample (the fourth is the outlier)", up="slope", numbers=True)
+counts = {name: {k + 1: Fraction(grad[k].item()).limit_denominator(9) for k in range(4)} for name, grad in lines.items()}
+chart({"how much a sample counts": counts}, across="sample (the fourth is the outlier)", up="slope", bars=True)
 
 # %% [markdown]
 # **Notice:** in the whole batch each sample counts 1/4. In two parts the outlier counts 1/2, twice what it should, and the others count 1/6.
@@ -229,7 +233,7 @@ chart({"how much a sample counts": counts}, across="sample (the fourth is the ou
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
-# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together. `watch` keeps a log of what happens inside. We show three kinds of its lines, so their numbers have gaps:
+# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together. `watch` keeps a log of what happens inside, and we show three kinds of its lines:
 
 # %% tags=["C05.6", "P14"]
 w.grad = None
@@ -241,7 +245,7 @@ print(w.grad)
 log.only("saved", "freed", "accumulated")
 
 # %% [markdown]
-# That is the 4 of the whole batch. Read the log from the top: what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+# That is the 4 of the whole batch. Read the log from the top (its numbers have gaps where other kinds of lines stood): what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
@@ -264,12 +268,17 @@ L.check("05.3", accumulate)
 #
 # `.grad` can be empty in two ways. It can be None, or it can be a tensor of zeros. They mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros say that one has arrived, and that it was zero.
 #
-# There are also two ways of clearing it. `v.grad = None` lets the tensor go. `v.grad.zero_()` keeps the tensor and writes zeros into it, and everybody who holds this tensor under another name will see zeros from now on.
-
-# %% tags=["C05.2", "C05.8"]
+# %% tags=["C05.2"]
 u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
 (u * 0 + v * 7).sum().backward()  # z takes no part
 print("u.grad:", u.grad, " z.grad:", z.grad)
+
+# %% [markdown]
+# `u` was multiplied by 0. That is a path like any other, and a zero came along it. `z` was on no path, so it has no gradient at all.
+#
+# There are also two ways of clearing `.grad`. `v.grad = None` lets the tensor go. `v.grad.zero_()` keeps it and writes zeros into it. We put the gradient of `v` aside twice, and clear it in the first way and then in the second:
+
+# %% tags=["C05.8"]
 first_gradient, v.grad = v.grad, None
 (v * 7).sum().backward()
 second_gradient = v.grad
@@ -277,10 +286,7 @@ v.grad.zero_()
 print("first:", first_gradient, " second:", second_gradient)
 
 # %% [markdown]
-# **Notice:**
-#
-# - `u` was multiplied by 0. That is a path like any other, and a zero came along it. `z` was on no path, so it has no gradient at all.
-# - We put both gradients of `v` aside. The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and the 7s are lost.
+# The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and the 7s are lost.
 #
 # An optimizer's `zero_grad()` does the first thing, unless you ask for the second:
 
@@ -370,21 +376,34 @@ a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 print(a.grad.mul_(100), b.grad)
 
 # %% [markdown]
-# `b.grad` still holds ones. The engine has given each leaf a memory of its own.
+# `b.grad` still holds ones. Here each leaf has been given a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). It may travel through the graph without being copied. A `view`, for example, only looks at the same numbers in another shape (lesson 08). On the way back its gradient is looked at in the old shape, and not copied either. Below, a hook on `x` asks of each gradient that arrives: does it lie in the same memory as `given`? (`data_ptr()` is the address at which a tensor's numbers begin.) The first pass hands over `given` itself, the second one a clone of it.
+# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). Here the graph is a single `view`, which looks at the numbers of `x` in another shape (lesson 08). A hook on `x` asks of each gradient that arrives whether it lies in the memory of `given`. (`data_ptr()` is the address at which a tensor's numbers begin.)
+#
+# ```python
+# x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
+# x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
+# for gradient in (given, given.clone()):
+#     x.view(2, 1).backward(gradient)
+# print(same)
+# ```
+#
+# **Predict.** What is printed? Answer with a list of two: True or False for each pass.
+
+# %%
+L.predict("05.p4", None)
 
 # %% tags=["C05.10", "P26"]
 x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
 x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 for gradient in (given, given.clone()):
     x.view(2, 1).backward(gradient)
-print("arrived in the memory of `given`:", same)
+print(same)
 
 # %% [markdown]
-# The answer is True for the first pass and False for the second: the tensor that you had in your hand arrived at the leaf.
+# In the first pass, the numbers that you had in your hand arrived at the leaf. On the way back through a view, a gradient is looked at in the old shape, and not copied.
 #
-# What happens then is one of the few places where our engine and PyTorch differ. PyTorch makes this very memory the leaf's `.grad`, and is spared a copy. The second pass adds into it, so `given` holds other numbers afterwards, although the program never wrote to it. Our engine makes a copy in this case. So here is a *record*: the first lines were printed by PyTorch once, and a test prints them again and compares.
+# What happens then is one of the few places where our engine and PyTorch differ. PyTorch makes this very memory the leaf's `.grad`, and saves a copy. The second pass adds into it, so `given` holds other numbers afterwards, although the program never wrote to it. Our engine makes a copy in this case. So here is a *record*: the first lines were printed by PyTorch once, and a test prints them again and compares.
 
 # %% tags=["engine"]
 recorded("handed to backward")
@@ -406,7 +425,7 @@ print("\non our engine `given` still holds", given.tolist())
 #         leaf.grad += grad                    # in place
 # ```
 #
-# Can somebody else see this memory? Python counts how many names lead to an object, and NumPy knows whether an array looks at the memory of another one. So the engine can ask both. The method also counts a write with each `+=`: that was the "writes since then: 1" from above.
+# Can somebody else see this memory? With `a + b`, one gradient is on its way to two leaves. Python counts how many names lead to an object, so the engine sees that there is a second one, and copies. With the view, what arrives is a new object in the memory of `given`. NumPy knows that, so the engine copies as well. PyTorch asks only the first question. The method also counts a write with each `+=`: that was the 1 from above.
 #
 # ## Why does `w -= lr * w.grad` raise?
 #
@@ -418,9 +437,10 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 for gradient in (w.grad, w.grad.data, w.grad.detach()):
     with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
         w -= 0.1 * gradient
+print("a leaf, if it becomes the result:", (w - 0.1 * w.grad).is_leaf)
 
 # %% [markdown]
-# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. It would be no leaf any more, and no gradient would ever be stored in it again. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
+# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. As the last line shows, a result is no leaf, and no gradient would ever be stored in it again. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
 #
 # What helps is to say that the step is not part of the computation: `with torch.no_grad():`. And while we are writing to `.grad` by hand: a gradient of the wrong shape is refused at once, before it can do harm.
 
@@ -473,7 +493,7 @@ verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("05.2", verdicts)
 
 # %% [markdown]
-# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: as long as `x.grad` is None, no gradient that arrives at `x` may share memory with `g`, or with the gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
+# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: in a pass that finds `x.grad` None, as the first one does here, the gradient that arrives may share no memory with `g`, or with the gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
 
 
 # %%

@@ -3,6 +3,7 @@
 import base64
 import re
 import sys
+from fractions import Fraction
 
 import pytest
 from refusals import raises
@@ -38,6 +39,17 @@ def test_a_chart_is_drawn_with_its_labels_and_the_same_each_time():
     assert all(f">{word}<" in svg for word in ("one", "two", "ours", "theirs", "n", "cost"))
     assert svg == drawing(chart(PANELS, across="n", up="cost", log=True))
     assert {"text/plain", "text/html"} == set(figure._repr_mimebundle_())
+
+
+def test_bars_stand_side_by_side_with_their_numbers():
+    """Fractions are written as fractions, in the text and at the bars; a bar for each point and no line."""
+    shares = {"whole": {1: Fraction(1, 4), 2: Fraction(1, 4)}, "parts": {1: Fraction(1, 6), 2: Fraction(1, 2)}}
+    figure = chart({"one": shares}, across="sample", up="slope", bars=True)
+    svg = drawing(figure)
+
+    assert str(figure).split()[-6:] == ["whole", "1/4", "1/4", "parts", "1/6", "1/2"]
+    assert [svg.count(f">{word}<") for word in ("1/4", "1/6", "1/2", "whole", "parts")] == [2, 1, 1, 1, 1]
+    assert svg == drawing(figure)
 
 
 def test_a_contour_has_a_panel_for_each_path():

@@ -1,11 +1,12 @@
 """`chart`: lines over numbers, `contour`: paths in a valley, `grids`: tables, `pixels`: grey images; with their text.
 
     chart({"loss": {"ours": {0: 4.0, 1: 1.2}}}, across="step", up="loss")
+    chart({"share": {"ours": {1: Fraction(1, 3), 2: Fraction(2, 3)}}}, across="sample", up="share", bars=True)
     contour(lambda x, y: x**2 + 9 * y**2, {"SGD": [(3.0, 1.0), (2.0, -0.5)]}, across="x", up="y")
     grids(["weights", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "gradients", [[31, 21]]])
     pixels(["a corner", [[1.0, 1.0], [1.0, 0.0]]])
 
-Lessons use them (03, 10) where a drawing says more than a printed table. The text of each is what it shows: it is
+Lessons use them (03, 05, 10) where a drawing says more than a printed table. The text of each is what it shows: it is
 what a test compares, and what is read where there is no picture. Without matplotlib the text is all there is.
 """
 
@@ -16,6 +17,7 @@ import logging
 import re
 import sys
 import textwrap
+from fractions import Fraction
 
 import numpy as np
 
@@ -27,13 +29,15 @@ if sys.platform == "emscripten":  # there each kernel is a new machine, whose fo
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe-Ito
 PALE = ("#DCEBF7", "#FBE8C8", "#D5EFE6", "#F3DDEA", "#E3F2FB", "#F8DDCB")  # the same, as paper under black ink
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # the second cue
+HATCHES = ("", "//", "..", "xx", "--", "||")  # and that of bars
 
 
-def chart(panels, across, up, log=False, numbers=False):
+def chart(panels, across, up, log=False, numbers=False, bars=False):
     """Lines in one or more panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both logarithmic.
 
     numbers: each point's number stands beside it, the axis across has its ticks where the points are, and a line
     whose points are all of one height is drawn thin, without marks.
+    bars: bars from 0 in place of lines, side by side, each with its number.
     Raises ValueError for panels without a single point.
     """
     if not panels or not all(lines and all(lines.values()) for lines in panels.values()):
@@ -42,7 +46,9 @@ def chart(panels, across, up, log=False, numbers=False):
     def paint(figure):
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (title, lines) in zip(axes, panels.items(), strict=True):
-            for (label, points), mark, colour in zip(lines.items(), MARKS, COLOURS, strict=False):
+            if bars:
+                stand_bars(axis, lines)
+            for (label, points), mark, colour in zip(() if bars else lines.items(), MARKS, COLOURS, strict=False):
                 if numbers and len(set(points.values())) == 1:
                     mark = "--"
                 axis.plot(list(points), list(points.values()), mark, color=colour, label=label, markersize=5)
@@ -56,6 +62,17 @@ def chart(panels, across, up, log=False, numbers=False):
         axes[0].set_ylabel(up)
 
     return Figure(chart_text(panels, across, up), paint, (7.6, 3.2))
+
+
+def stand_bars(axis, lines):
+    """Each point as a bar from 0 with its number, those of one place side by side; ticks across at the points."""
+    wide = 0.8 / len(lines)
+    for i, ((label, points), colour, hatch) in enumerate(zip(lines.items(), COLOURS, HATCHES, strict=False)):
+        places = [x + (i - (len(lines) - 1) / 2) * wide for x in points]
+        stands = axis.bar(places, list(map(float, points.values())), wide, color=colour, hatch=hatch, label=label)
+        axis.bar_label(stands, list(map(number, points.values())), padding=2)
+    axis.set_xticks(sorted({x for points in lines.values() for x in points}))
+    axis.margins(y=0.12)
 
 
 def contour(height, paths, across, up):
@@ -198,9 +215,9 @@ def grids_text(tables, signs):
 
 
 def number(value):
-    """A number as short as it can be read: no .0, thousands apart; a text as it is."""
-    if isinstance(value, str):
-        return value
+    """A number as short as it can be read: no .0, thousands apart; a text and a fraction as they are."""
+    if isinstance(value, (str, Fraction)):
+        return str(value)
     return f"{int(value):,}" if value == int(value) else f"{value:.4g}"
 
 

@@ -58,7 +58,8 @@ def check(answer, torch):
         if agree(x.grad.tolist(), [a + 3 * row[0] for a, row in zip(base, wanted, strict=True)]):
             return almost("always three")
         return not_yet(f"For g = {wanted}, x.grad should gain {times} times these numbers; it is {x.grad.tolist()}.")
-    return correct("what arrives while x.grad is None lies in memory of its own, so nobody else's numbers move.")
+    return correct("nobody else's numbers move now. As the function was given, PyTorch makes g's memory x.grad in the "
+                   "first pass, and adds it to itself in the two others: g, 2g, 4g.")
 
 
 def multiplies(answer, torch):

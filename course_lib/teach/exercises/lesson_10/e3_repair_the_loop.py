@@ -200,7 +200,8 @@ def check(answer, torch):
             verdict = judged_loop(answer, torch, quiet)
         if verdict:
             return verdict
-    return correct("the gradient is complete, then shortened once, then used at the rate that holds, then cleared.")
+    return correct("the gradient is complete, then shortened once, then used at the rate that holds, and gone before "
+                   "the next batch.")
 
 
 FIT = """\

@@ -24,6 +24,18 @@ def truth(torch):
     return [made, len(calls) - made, len(rows), rows[-1]]
 
 
+def compared(answer, wanted):
+    """Which of the four numbers are right."""
+    names = ("calls while the loader is made", "calls in the loop", "batches", "rows of the last batch")
+    found = some_numbers(4)(answer)
+    right = [name for name, one, other in zip(names, found, wanted, strict=True) if one == other]
+    wrong = [name for name in names if name not in right]
+    return (
+        f"Right: {', '.join(right) or 'none of the four'}. Not yet: {', '.join(wrong)}. Go through one pass: which "
+        "samples does the first batch need, which the next, and what is left?"
+    )
+
+
 EXERCISE = Predict(
     id="10.p3", title="Ten samples", minutes=2, difficulty=1,
     question="A dataset of ten samples, and `DataLoader(Ten(), batch_size=4)`. How often is `__getitem__` called while "
@@ -38,7 +50,7 @@ EXERCISE = Predict(
     alternatives=("answer = (0, 10, 3, 2)", 'answer = ["0", "10", "3", "2"]'),
     read=some_numbers(4), truth=truth, wanted="A list of four numbers is wanted.",
     shown="one call for each sample, when its batch is asked for, and a smaller batch at the end.",
-    otherwise="Go through one pass: which samples does the first batch need, which the next, and what is left?",
+    otherwise=compared,
     mistakes=(
         Mistake("all at once", "You let the line that makes the loader read all samples. A loader is also made for "
                 "data that fits into no memory.", [10, 10, 3, 2], also=([10, 0, 3, 2],)),

@@ -29,12 +29,18 @@ EXERCISE = Predict(
     alternatives=("answer = (2.5, 4.625)", 'answer = "2.5, 4.625"'),
     read=some_numbers(2), truth=truth, equal=agree, wanted="A list of two numbers is wanted.",
     shown="the decay goes into the gradient, the gradient into the sum, and the sum moves the weight.",
-    otherwise="Go through it line by line: decay, sum, step, and once more with the new p.",
+    otherwise=lambda answer, sums: (
+        "The first sum is right. For the second: where is p now, what does decay add there, and what is 0.9 of the sum?"
+        if agree(some_numbers(2)(answer)[0], sums[0])
+        else "The first sum is another one: it begins from nothing, and takes the gradient together with the decay."
+    ),
     mistakes=(
         Mistake("no decay", "You left the decay out. 0.5 times p is added to the gradient before it goes into the sum.",
                 [2, 3.8]),
         Mistake("decay at the old p", "The first sum is right. But it has moved p, so in the second step decay adds "
                 "less than 0.5.", [2.5, 4.75]),
+        Mistake("no decay in the second", "The first sum is right. But the decay comes again: 0.5 times the new p is "
+                "added in the second step, too.", [2.5, 4.25]),
         Mistake("no momentum", "The second sum has forgotten the first one: 0.9 of it is still there.", [2.5, 2.375]),
         Mistake("nothing fades", "The old sum is multiplied by 0.9 before it is used again.", [2.5, 4.875]),
         Mistake("decay by itself", "The first sum is right. In the second you add the decay of p to the old sum, and "

@@ -197,6 +197,9 @@ def lesson_07(torch):
     with torch.no_grad():
         x.mul_(2)
     print(x, x._version)
+    total = torch.tensor([0.0, 0.0])
+    total.add_(x)  # plain data takes part in the history from now on
+    print(total.requires_grad, outcome(lambda: total))
 
 
 def lesson_08(torch):

@@ -41,6 +41,16 @@ def history_lost(torch):
     return x.grad is not None and x.grad.item() == 1
 
 
+@mistake(7, "After a recorded write into plain data, such as `total.add_(x)`, the tensor has a node and says "
+         "`requires_grad` False. It takes part in the history from then on: set `requires_grad`, too.",
+         ("            self.grad_fn, self.requires_grad = after.grad_fn, True\n",
+          "            self.grad_fn = after.grad_fn\n"))  # fmt: skip
+def asks_for_nothing(torch):
+    total = torch.tensor(0.0)
+    total.add_(leaf(torch))
+    return total.grad_fn is not None and not total.requires_grad
+
+
 @mistake(7, "Writing the old value back made the error go away. Count writes; do not compare values: 1 was added "
          "and then subtracted, and that is two writes.",
          ("        self.array[...] = after.array\n        self.version.count += 1\n",

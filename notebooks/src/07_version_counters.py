@@ -15,7 +15,7 @@
 #
 # **Your training script has worked for weeks. Today you added one line to save memory, `h *= gate`, and now `loss.backward()` stops with "one of the variables needed for gradient computation has been modified by an inplace operation". The traceback ends in `backward()`, where you changed nothing. Your new line does not appear in it at all. And another in-place line, `pixels /= 255` at the top of the script, has been there from the beginning and never did any harm.**
 #
-# The message is not as vague as it looks. It contains two numbers, "is at version 1; expected version 0". Once you know who counts, when the counting is done, and when the two numbers are compared, the message tells you which tensor was overwritten, and you can find the line in a minute instead of an afternoon.
+# The message is not as vague as it looks. It contains two numbers, "is at version 1; expected version 0". Once you know who counts, when the counting is done, and when the two numbers are compared, the message tells you which tensor was overwritten, or at least what it looks like, and you can find the line in a minute instead of an afternoon.
 #
 # After this lesson you can
 #
@@ -226,7 +226,7 @@ show("engine.saved.SavedVariable.read")
 # | what was overwritten | the words name | such as |
 # | --- | --- | --- |
 # | a *result* that a node saved | this node | `y = x.tanh()`, then `y.sub_(1)`: `Tanh` |
-# | an *input* that a node saved | the last recorded operation that made or changed it | `y = h.cos()`, then `h.neg_()`: `Neg` |
+# | an *input* that a node saved | the last recorded operation that made or changed it | `y = h.cos()`, then `h.neg_()`: `Neg`; or then `h[0] = 5.0`: `CopySlices` |
 # | a leaf, or plain data | nothing: no recorded operation has made it | `y = x * weight`, then `weight.mul_(0.5)` |
 #
 # The next cell makes one error of the first kind, three of the second and one of the third. Read the messages, and say each time what was overwritten. (From here on we print of the message only what differs from one to the next.)
@@ -249,15 +249,31 @@ for y, words in (*named, (in_part, "output 0 of torch::autograd::CopySlices"), (
         y.sum().backward()
 
 # %% [markdown]
-# The second message says `Neg`, and `neg_` is the line that did it. In the third message `neg_` did it as well, but another recorded write came after it, and the message names the last one: `Add`. In the fourth message the last write was to a part, `part[0] = 5.0`, and this is called `CopySlices`. A write under `no_grad` is not recorded, and is never named. In the fifth message only the shape is left.
+# The second message says `Neg`, and `neg_` is the line that did it. In the third message `neg_` did it as well, but another recorded write came after it, and the message names the last one: `Add`. A write under `no_grad` is not recorded, and is never named. In the fifth message only the shape is left.
 #
-# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. The line that you look for stands *between* the line that saved this tensor and `backward()`. If you only know where `backward()` is, search upwards from there for a write into this tensor, or into another tensor on the same memory. If you know the line that saved, search downwards from it.
+# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. The line that you look for writes into this tensor, or into another tensor on the same memory. It stands between the line that saved and `backward()`:
+#
+# - If you know the line that saved the tensor, read downwards from it.
+# - If you know only `backward()`, read upwards from there.
 #
 # So you should know what such a line can look like. The next three sections are about that.
 #
 # ## Which lines count as a write?
 #
-# An in-place operation has a name that ends in `_`, such as `add_`, or it is written `+=`, `*=`, or `x[i] = …`. Is it still counted if recording is switched off, if it adds 0, or if it writes to a single element? The cell tries all three.
+# An in-place operation has a name that ends in `_`, such as `add_`, or it is written `+=`, `*=`, or `x[i] = …`. Is it still counted if it adds 0, if recording is switched off, or if it writes to a single element?
+#
+# ```python
+# t = torch.zeros(3)
+# t.add_(0);               print(t._version)
+# with torch.no_grad():
+#     t.mul_(2);           print(t._version)
+# t[0] += 1;               print(t._version)
+# ```
+#
+# **Predict.** Which three numbers are printed? Answer with a list.
+
+# %%
+L.predict("07.p6", None)
 
 # %% tags=["C07.1", "C07.2"]
 t = torch.zeros(3)
@@ -324,12 +340,16 @@ models = {
 L.predict("07.p4", None)
 
 # %% tags=["C07.14", "C07.15", "P19"]
+def short(error):  # which tensor, and the two versions
+    return str(error).split(": ")[1].removesuffix(". Hint")
+
+
 for letter, model in models.items():
     try:
         model(torch.ones(3, 2)).sum().backward()
         print(f"{letter}: fine")
     except RuntimeError as error:
-        print(f"{letter}:", str(error).split(": ")[1].removesuffix(". Hint"))
+        print(f"{letter}:", short(error))
 
 # %% [markdown]
 # You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and in A and C somebody may write over it. (In A the ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it, and so does a ReLU. In B and D the dropout wrote over such a result.
@@ -351,15 +371,53 @@ with expect_error(RuntimeError, "functions with out=... arguments don't support 
 # %% tags=["C07.15"]
 h = x - 6.0  # -2 and 3
 skip = h
-print("in place:    ", nn.ReLU(inplace=True)(h) + skip)
+y = nn.ReLU(inplace=True)(h) + skip
+print("in place:    ", y, "with the gradient", torch.autograd.grad(y.sum(), x)[0])
 h = x - 6.0
-print("as was meant:", nn.ReLU()(h) + h)
+y = nn.ReLU()(h) + h
+print("as was meant:", y, "with the gradient", torch.autograd.grad(y.sum(), x)[0])
 
 # %% [markdown]
-# No node saved the wrong number, so there is no error. The gradient is right, too, for what was computed. It is only that something else was computed than you meant.
+# No node saved the wrong number, so there is no error. Twice relu(h) was computed, and its gradient, [0, 2], is right. It is only that you meant something else.
 #
 # > **The rule.** `inplace=True` is safe where a name ending in `_` would be safe. `out=` is counted like these, and is refused if an operand requires a gradient.
 #
+# ## Exercises: two, before a rest
+#
+# `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved. (The numbers are only names, and some come later.)
+#
+# **07.1 · Five names** (5 minutes). At which version is each of the five names after the last line?
+#
+# ```python
+# x = torch.zeros(4)
+# v, d, q, c = x[1:], x.detach(), x.data, x.clone()
+# x.add_(1); x.add_(0); x.mul_(1); x.sub_(0)
+# with torch.no_grad():
+#     d.add_(1); v.mul_(2)
+# q.add_(5); q.add_(5); q.add_(5); c.mul_(3)
+# x[0] += 1
+# x = x + 0
+# ```
+
+# %%
+versions = {"x": None, "v": None, "d": None, "q": None, "c": None}
+
+L.check("07.1", versions)
+
+# %% [markdown]
+# **07.3 · Repair with one call** (4 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs. The function should return the same number as now, and `x.grad` should be the gradient of that number.
+
+# %%
+def centred(torch, x):
+    p = x.sigmoid()
+    q = p
+    q.sub_(0.5)
+    return (q * q).sum()
+
+
+L.check("07.3", centred)
+
+# %% [markdown]
 # ## A rest
 #
 # This is the middle of the lesson. You can read the message now, and you know what counts as a write. The second half is about training code: which parameters must hold still, how to repair a step, what does not help, and how to find the line when you cannot see it.
@@ -397,7 +455,7 @@ def slopes(loss):
     return torch.autograd.grad(loss, (W1, b1, W2, b2))
 
 # %% [markdown]
-# `x` and `t` are plain data. For which of the four parameters does this raise, and for which ones is it harmless? Go through the operations, and ask of each what it saved. Remember from lesson 06 that a factor is saved only if the *other* factor needs a gradient.
+# `x` and `t` are plain data. For which of the four parameters does this raise, and for which ones is it harmless? Go through the operations, and ask of each what it saved.
 #
 # **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
 
@@ -417,7 +475,7 @@ for number, name in enumerate(["W1", "b1", "W2", "b2"]):
         same = all(map(torch.equal, slopes(loss), right))
         print(name, "was written to: it runs, and the gradients are the same:", same)
     except RuntimeError as error:
-        print(name, "was written to:", str(error).split(": ")[1].removesuffix(". Hint"))
+        print(name, "was written to:", short(error))
 
 # %% [markdown]
 # Only `W2` has to hold still. To see why, look at the graph just before backward, with the clipping in it. The picture ends at `out`, the result of the second layer, because what follows it plays no part.
@@ -491,27 +549,34 @@ print("under no_grad the version went up by", W2._version - version)
 W1, b1, W2, b2 = fresh()
 loss = forward()
 loss.backward(retain_graph=True)
+print("after one pass b2.grad is", b2.grad)
 with torch.no_grad():
     W2 -= 0.1 * W2.grad
 with expect_error(RuntimeError, "modified by an inplace operation", short=True):
     loss.backward(retain_graph=True)
+print("after the pass that failed it is", b2.grad)
+
+# %% [markdown]
+# The flag did what it says: the slot still holds `W2`. But `W2` holds other numbers by now, and the loss was not computed with these. A graph that saved a weight cannot be used again once this weight was updated in place. (The second pass failed halfway. It had already added to `b2.grad` by then.)
+#
+# Ask `explain` about this error. It says what the message says, sorts the possible changes into those that cure and those that only silence, and draws the graph with HERE at the culprit.
+
+# %% tags=["P8"]
+explain()
+
+# %% [markdown]
+# Without an argument, `explain()` takes the last error. To ask about a loss of your own, or one of PyTorch's, hand it over: `explain(loss)`.
+#
+# The right cure is this: clear the gradients, in which the failed pass has left its traces, and compute the loss at the new weights.
+
+# %%
 for parameter in (W1, b1, W2, b2):
     parameter.grad = None
 forward().backward()
 print("with a new graph it runs, and the gradient of b2 at the new weights is", b2.grad)
 
 # %% [markdown]
-# The flag did what it says: the slot still holds `W2`. But `W2` holds other numbers by now, and the loss was not computed with these. A graph that saved a weight cannot be used again once this weight was updated in place.
-#
 # Could the update be made out of place? After `W2 = W2 - 0.1 * W2.grad` the second pass would run, since nobody has written into the old tensor. But the name `W2` now stands for a new one. An optimizer holds the old tensor, and goes on stepping that.
-#
-# The right cure stands near the end of the cell: clear the gradients, and `forward().backward()`. If you need a gradient at the new weights, compute the loss at the new weights. (`.grad` had to be cleared, because the first pass had filled it, and the pass that failed had added to `b2` before it failed.) Now ask `explain` about the last error. It says what the message says, and sorts the possible changes into those that cure and those that only silence.
-
-# %% tags=["P8"]
-explain()
-
-# %% [markdown]
-# With the loss that failed, `explain(loss)`, it draws the graph, too, and marks the culprit with HERE. It takes a loss of PyTorch's as well, so you can use it at work.
 #
 # > **The rule.** After a weight was updated, compute the loss again.
 #
@@ -600,7 +665,7 @@ print(warned(block(x, w, gate).sum()))
 # %% [markdown]
 # Then there is nothing to tell. A line can only be remembered while the operation runs. So switch the mode on *before the forward pass*. And switch it off again when you have found the line: to remember a traceback for every operation takes time.
 #
-# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`. (Mind the words. In a version error, "output 0 of Mul" is the *result* of a product. Here the "0th output" of `MulBackward0` is what this backward node gives: the gradient for the first factor.)
+# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`.
 
 # %% tags=["C07.13"]
 z = torch.zeros(1, requires_grad=True)
@@ -610,12 +675,14 @@ with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
         (z * 0).sqrt().backward()
 
 # %% [markdown]
+# Here the "0th output" of `MulBackward0` is what this backward node *gives*: the gradient for the first factor. In a version error, "output 0 of Mul" is the result of a product.
+#
 # Our engine remembers more than PyTorch: every write notes its line as well. So its message names both lines, the one that saved and the one that wrote.
 
 # %% tags=["engine", "C07.13"]
 with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    loss = block(torch.ones(3), w, torch.zeros(3)).sum()
+    loss = block(x, w, gate).sum()
     with expect_error(RuntimeError, "Anomaly mode knows more"):
         loss.backward()
 
@@ -624,62 +691,41 @@ with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
 #
 # ## What happens if the write is not counted?
 #
-# All of this works because writes are counted. You have met one that is not: a write through `.data`. You find it in old code, since `.data` was once the usual way to update a weight. Here the clipping is written like this, and it comes too early again. We try it with two functions of `x`. Division by 4 saves the 4. The square saves `x`.
-
-# %% tags=["C07.10"]
-for name, function in [("x / 4", lambda x: x / 4), ("x ** 2", lambda x: x**2)]:
-    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    y = function(x)
-    right = torch.autograd.grad(function(x).sum(), x)[0]
-    x.data.clamp_(max=1.5)
-    y.sum().backward()
-    print(f"{name:6} gives {x.grad.tolist()}, right is {right.tolist()}")
-
-# %% [markdown]
-# After `x / 4` the gradient is right, because the node did not save `x`. After `x ** 2` it is wrong, and there is no error. The pass read the clipped numbers, and nothing told it that they were new. A message that stops your program is a nuisance, but it is better than this. It is the reason why you should not "repair" the version error with `.data`.
-#
-# > **The rule.** Writing through `.data` hides the error instead of curing it, and if the tensor was saved, the gradient is wrong.
-#
-# ## Which of these four statements are true?
-#
-# People say such things in forums and tutorials. Here are the programs that they speak of.
+# All of this works because writes are counted. You have met one that is not: a write through `.data`. You find it in old code, since `.data` was once the usual way to update a weight. Below are three programs, each with `x = 1, 2, 3, 4`, and what people say about them. (In the second one every write is counted.)
 #
 # ```python
-# y = x * 2; y.add_(1)                  # 1. "This breaks backward."
-# y = x * x; y.mul_(1.5); y.add_(x)     # 2. "In-place safe: the gradient is 2x, [2, 4, 6, 8]."
-# y = x * 3; x.data[0] = 100            # 3. "Overwriting a number of x through .data corrupts the gradient."
-# y = x.exp(); y.add_(1)                # 4. "This breaks backward."
+# y = x.exp(); y.data.add_(1)           # 1. "Backward raises."      4. "The gradient is wrong."
+# y = x * x; y.mul_(1.5); y.add_(x)     # 2. "The edits leave no trace: the gradient is 2x."
+# y = x * 3; x.data[0] = 100            # 3. "The gradient is wrong."
 # ```
 #
-# **Predict.** Answer with a list of four words, `"true"` or `"false"`.
+# **Predict.** Which of the four statements are true? Answer with a list of four words, `"true"` or `"false"`, in the order of their numbers.
 
 # %%
 L.predict("07.p5", None)
 
 # %% tags=["C07.9", "C07.10", "P1"]
-numbers = [1.0, 2.0, 3.0, 4.0]
-x = torch.tensor(numbers, requires_grad=True)
-y = x * 2
-y.add_(1)
-print("1:", torch.autograd.grad(y.sum(), x)[0])
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+y = x.exp()  # saves its result
+right = y.detach().clone()  # the slope of exp
+y.data.add_(1)
+print("1, 4:", torch.autograd.grad(y.sum(), x)[0], "- right is", right)
 y = x * x  # saves x
 y.mul_(1.5)  # saves 1.5
 y.add_(x)  # saves nothing
-print("2:", torch.autograd.grad(y.sum(), x)[0])
+print("2:   ", torch.autograd.grad(y.sum(), x)[0])
 y = x * 3  # saves 3
 x.data[0] = 100
-print("3:", torch.autograd.grad(y.sum(), x)[0])
-y = x.exp()  # saves its result
-y.add_(1)
-with expect_error(RuntimeError, "output 0 of Exp", short=True):
-    y.sum().backward()
+print("3:   ", torch.autograd.grad(y.sum(), x)[0])
 
 # %% [markdown]
-# The fourth is true: the slope of `exp` is its result. The others are false.
+# Only the fourth is true.
 #
-# 1. The program is `b` from the beginning of this lesson. The node saved the 2, and the write does not touch it.
-# 2. The edits are safe, but they are recorded like other operations. So `y` ends as 1.5 x² + x, and its slope is 3x + 1.
-# 3. The product saved the number 3, and not `x`. So it does not matter here what became of `x`. After `x * x` the gradient would be wrong, as you saw above. It depends on what the node has saved.
+# - **1 and 4.** The slope of `exp` is its result, and this was overwritten. Backward read the new numbers, and nothing told it that they were new: each slope is too large by 1. A message that stops your program is a nuisance, but it is better than this. So do not "repair" the version error with `.data`.
+# - **2.** The edits are safe, but they are recorded like other operations. `y` ends as 1.5 x² + x, and its slope is 3x + 1.
+# - **3.** The product saved the number 3, and not `x`. So it does not matter here what became of `x`. It depends on what the node has saved.
+#
+# > **The rule.** Writing through `.data` hides the error instead of curing it, and if the tensor was saved, the gradient is wrong.
 #
 # ## Build your own engine: counting the writes
 #
@@ -687,53 +733,21 @@ with expect_error(RuntimeError, "output 0 of Exp", short=True):
 #
 # 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count.
 # 2. **The check.** `SavedVariable` notes `tensor._version` when it is made. `unpack` compares, and raises a `RuntimeError` that contains "modified by an inplace operation" and "is at version …; expected version … instead".
-# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does four things. It makes an operand for the computation: a new Tensor with a *copy* of the numbers, and with this tensor's `grad_fn`. (The product saves its operand, and the old memory is about to be overwritten.) It writes the new numbers into the same memory, `self.array[...] = …`. It counts. And if the computation left a node, the tensor's history goes on from that node. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
+# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does four things. It makes an operand for the computation: a new Tensor with a *copy* of the numbers, and with this tensor's `grad_fn`. (The product saves its operand, and the old memory is about to be overwritten.) It writes the new numbers into the same memory, `self.array[...] = …`. It counts. And if the computation left a node, the tensor's history goes on from that node, and the tensor requires a gradient from then on. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
 # 4. **The guard.** While recording is on, a leaf that requires a gradient refuses all this with a `RuntimeError` that says "a leaf Variable that requires grad is being used in an in-place operation."
 #
-# `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and its views and `detach()` go on looking at the old one.
+# `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and what `detach()` gave goes on looking at the old one.
 
 # %%
 L.build("07")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine raises the most famous error of PyTorch, at the right moment and with the right numbers, and the pictures of your own graphs can turn orange.
+# When the checkpoint says *correct*, your engine raises the most famous error of PyTorch, at the right moment and with the right numbers, and the pictures of your own graphs can turn orange. One thing is not covered yet. What `reshape`, `T` and `expand` give may look at the memory of their operand too, and still has a counter of its own: lesson 08 mends that.
 #
-# ## Exercises
+# ## Exercises: raise, repair, cause
 #
-# They stand in the order in which they become harder; the numbers are only their names. `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved.
+# Three more, each harder than the one before.
 #
-# **07.1 · Five names** (5 minutes). At which version is each of the five names after the last line?
-#
-# ```python
-# x = torch.zeros(4)
-# v, d, q, c = x[1:], x.detach(), x.data, x.clone()
-# x.add_(1); x.add_(0); x.mul_(1); x.sub_(0)
-# with torch.no_grad():
-#     d.add_(1); v.mul_(2)
-# q.add_(5); q.add_(5); q.add_(5); c.mul_(3)
-# x[0] += 1
-# x = x + 0
-# ```
-
-# %%
-versions = {"x": None, "v": None, "d": None, "q": None, "c": None}
-
-L.check("07.1", versions)
-
-# %% [markdown]
-# **07.3 · Repair with one call** (4 minutes). Probabilities are centred in place, and backward raises. Change one place so that `centred(torch, x).backward()` runs. The function should return the same number as now, and `x.grad` should be the gradient of that number.
-
-# %%
-def centred(torch, x):
-    p = x.sigmoid()
-    q = p
-    q.sub_(0.5)
-    return (q * q).sum()
-
-
-L.check("07.3", centred)
-
-# %% [markdown]
 # **07.2 · Which happens?** (8 minutes). In every program `x` is `torch.tensor([1.0, 2.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the formula that computed `y`).
 #
 # | | program | | program |

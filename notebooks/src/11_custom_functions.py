@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and name the line that is missing.
 #
-# **Minutes** 200, in three sittings of 75, 85 and 40 with a rest between them, and 45 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 200, in three sittings of 75, 60 and 65 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -257,7 +257,7 @@ draw(slot, attribute)
 # %% [markdown]
 # **Notice:**
 #
-# - Each of your classes has become a node, with an arrow to the history of `h`.
+# - Each of your classes has become a node, with an arrow to the node that `h` had when `apply` was called, `AddBackward0`. (`mul_` has given `h` another one since.)
 # - The node of `Cube` failed. Its slot noted version 0, and `h` is at version 1: STALE. This is the check of lesson 07, and you got it for one line.
 # - The node of `Stash` has nothing in a slot. It holds `h` as an attribute, and the picture says what that means: no version check. The right answer 12 became 1200, without a word.
 #
@@ -269,7 +269,7 @@ draw(slot, attribute)
 #
 # A tensor in a slot is let go after the backward pass, like all saved tensors. A tensor on `ctx` stays for as long as the node does. And for a *result* it is worse. The result holds its node, as `grad_fn`, and the node now holds the result: a ring, which Python frees only when its garbage collector comes by. `save_for_backward` knows this case, and keeps a result without its history (lesson 06).
 #
-# `Exp` below keeps its result in one of the two ways. We let go of it at once and look whether it is gone.
+# `Exp` below keeps its result in one of the two ways, as a flag says. (A flag is no tensor, so backward returns None for it, and None stands in the slot if the result is on `ctx`. More about both below.) We let go of it at once and look whether it is gone.
 
 # %% tags=["C11.5", "P17"]
 class Exp(torch.autograd.Function):
@@ -319,14 +319,14 @@ print("afterwards:", Keep.apply(x, None, x).grad_fn.saved_tensors)
 # %% [markdown]
 # You can also see that `forward` runs with recording off: whatever it computes leaves no nodes. That is the point of a Function: the only node is yours.
 #
-# A plain number is refused in `save_for_backward`. The line that is printed first shows when: `forward` had ended already.
+# A plain number is refused in `save_for_backward`, and not in the line in which you wrote it. In the next cell `forward` runs on behind that line and prints, and only then does `apply` raise.
 
 # %% tags=["C11.2"]
 with expect_error(TypeError, "can only save variables"):
     Keep.apply(x, x, 3)
 
 # %% [markdown]
-# **Now the second story, the table of the sensor, can be finished.** Since nothing is recorded in `forward`, you may leave PyTorch there. `x.numpy()` raised when we called it outside of a Function; in `forward` it is allowed. And there is a place for what you know about the slopes:
+# **Now the second story, the table of the sensor, can be finished.** `x.numpy()` was refused because recording was on. In `forward` recording is off, so you may leave PyTorch there, although `x` still requires a gradient. And there is a place for what you know about the slopes:
 
 
 # %%
@@ -417,12 +417,12 @@ for fn in (Mix, Again):
     right = torch.autograd.gradgradcheck(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False)
     print(fn.__name__, "has the right second derivatives:", right)
 _, gy_again = torch.autograd.grad(Again.apply(x, y, 4.0), (x, y), create_graph=True)
-draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again})
+draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts={"+ w": (2, 2), "x · z": (4, 4)})
 
 # %% [markdown]
 # **Notice:**
 #
-# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a ring, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
+# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a small open circle, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
 # - Below, in gy of `Again`, node 4 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
 # - In both of them `x` came out of its slot *with* its history, because it is an input.
 #
@@ -540,7 +540,7 @@ L.check("11.3", SuperpixelMean)
 # %% [markdown]
 # ## A rest
 #
-# You can now write a Function, save what it needs, and test it. The second sitting is about modules, about what else you may have to *tell* the engine, and about picking.
+# You can now write a Function, save what it needs, and test it. The second sitting is about modules, and about what else you may have to *tell* the engine.
 #
 # ## A module has a method called `backward`: who calls it?
 #
@@ -674,7 +674,7 @@ gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
 print("of the result itself: gy has a history:", gy.requires_grad)
 
 # %% [markdown]
-# The last line shows a hole. The error sits in the history of what backward returns, and that history begins with the gradient that arrives. A square sends back 2 times the result, which has a history. The result itself is given a plain 1: no history, and so no error. In a loss this gradient is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
+# The last line shows a hole. `once_differentiable` runs your backward with recording off. Then it hangs a node that raises on the answer, but only if the gradient that arrives has a history. A square sends back 2 times the result, which has one. The result itself is given a plain 1: no history, and so no error. In a loss this gradient is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
 #
 # **Your forward writes into its argument.** The engine does not see that, so you tell it with `ctx.mark_dirty(x)`. What is marked must also be returned, or `apply` raises. Here is a Function that can do it in both ways:
 #
@@ -732,7 +732,7 @@ print("h is", h.item(), "and its slope", torch.autograd.grad(h, x, retain_graph=
 compare(before, draw(h))
 
 # %% [markdown]
-# **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node. (It is at version 2 then: `mul_` counted one, and the mark another.)
+# **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node: the write is a recorded one, and follows the rules of recorded writes. (`h` is at version 2 then: `mul_` counted one, and the mark another.)
 #
 # **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`. Watch what happens to a loss that is made of this result:
 
@@ -784,7 +784,7 @@ for function in (Twin, Frugal):
     doubled.backward()
 
 # %% [markdown]
-# **Two methods in place of one.** With `setup_context(ctx, inputs, output)` the computing and the saving are apart. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, and that is the point. `forward` is then not given a `ctx`, so you can also call it directly, and it is recorded then, as in module C above:
+# **Two methods in place of one.** With `setup_context(ctx, inputs, output)` the computing and the saving are apart. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, so you cannot save one by mistake. `forward` is then not given a `ctx`, so you can also call it directly, and it is recorded then, as in module C above:
 
 
 # %% tags=["C11.14"]
@@ -802,7 +802,7 @@ print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", T
 print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
 
 # %% [markdown]
-# Here are all that you tell the engine with, in one table:
+# Here is what you can tell the engine, and the one thing that you can ask it:
 #
 # | you write | it says | if you leave it out |
 # | --- | --- | --- |
@@ -860,7 +860,7 @@ print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.need
 #
 # ## Exercises: what has to be said
 #
-# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson; `Exp` keeps its result in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors and returns the gradient of the first only. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`). (For G: does the rule of lesson 07 about writing to leaves hold for a Function, too?)
+# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson; `Exp` keeps its result in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors, and its backward ends with `return grad * k`. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`). (For G: does the rule of lesson 07 about writing to leaves hold for a Function, too?)
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -911,6 +911,10 @@ class TwoMethods(torch.autograd.Function):
 L.check("11.4", TwoMethods)
 
 # %% [markdown]
+# ## A rest
+#
+# The third sitting is about picking, about three Functions as people post them, and about your own engine.
+#
 # ## What is the backward of picking?
 #
 # So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. PyTorch's name for this is **`gather`**.
@@ -1017,17 +1021,13 @@ def last_states(torch, states, lengths):
 L.check("11.8", last_states)
 
 # %% [markdown]
-# ## A rest, before other people's code
-#
-# The third sitting is short: three Functions as people post them, and your own engine.
-#
 # ## Three Functions from the web: what would you change?
 #
-# People post Functions like these three, and others ask what their lines mean. We have written them anew, and short. Before you open an answer, say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong.
+# People post Functions like these three, and others ask what their lines mean. We have written them anew, and short. Say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong. Then run the cell behind it, and open the answer.
 #
-# **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its first gradient was your exercise 11.3, and is left out here.)
+# **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its gradient was your exercise 11.3.)
 
-# %% tags=["C11.2", "C11.20"]
+# %%
 class Pooled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, img, spx):
@@ -1042,9 +1042,10 @@ class Pooled(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         pool_size, img, spx, K = ctx.saved_tensors  # 5
-        return torch.zeros_like(img), torch.zeros_like(spx)  # 6: look at the second one
+        return (grad / pool_size)[..., spx], torch.zeros_like(spx)  # 6
 
 
+# %% tags=["C11.2", "C11.20"]
 x = torch.ones(1, 3, 8, 8, requires_grad=True)
 spx = torch.arange(64).reshape(8, 8) // 16
 img = x * 1
@@ -1058,6 +1059,8 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     out.sum().backward()
 
 # %% [markdown]
+# Each reading of `saved_tensors` checks all slots. So the `relu_` behind the call raises, although no line of backward computes with `img`.
+#
 # <details><summary>The six lines, one by one</summary>
 #
 # | line | verdict | why |
@@ -1066,12 +1069,12 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # | 2 | right | A product with a table of zeros and ones adds up the pixels of each region. |
 # | 3 | right | It writes in place, but into a fresh result. `img /= 2` would be an edit of the caller's tensor. |
 # | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. |
-# | 5 | right | It reads all four slots at once, and all are checked. Because of line 4 the harmless `relu_` behind the call raises here. |
+# | 5 | right | It reads all four slots, as it should. That a harmless `relu_` raises here is the fault of line 4. |
 # | 6 | a waste | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would do. |
 #
 # </details>
 #
-# **The second: sums by one running total, called QuickCumsum.** Camera features that fall into the same cell of a map are added up. The rows are sorted by `ranks`, the number of their cell. Here are the lines of its forward, on five rows. (Its backward is exercise 11.5.)
+# **The second: sums by one running total, called QuickCumsum.** Camera features that fall into the same cell of a map are added up. The rows are sorted by `ranks`, the number of their cell. Here are the lines of its forward, on five rows; judge them before you run the cell behind it, too. (Its backward is exercise 11.5.)
 
 # %%
 ranks, rows = torch.tensor([5, 5, 7, 9, 9]), torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -1081,6 +1084,8 @@ kept[:-1] = ranks[1:] != ranks[:-1]  # 3
 ends = total[kept]  # 4
 print("1:", total.tolist(), " 3:", kept.tolist(), " 4:", ends.tolist())
 print("5:", torch.cat((ends[:1], ends[1:] - ends[:-1])))  # 5
+
+# %%
 for large in (1e4, 1e8):
     total = torch.tensor([large, 1.0, 1.0]).cumsum(0)  # the first row is a cell, and the two others are one
     print(f"after a cell of {large:,.0f}, a cell of 1 + 1 gives", (total[2] - total[0]).item())
@@ -1155,15 +1160,15 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 #
 # ## Build your own engine: operations of your own
 #
-# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
+# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in some 20 lines:
 #
 # 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. For the node, turn each number into a tensor with `as_tensor`; it wants no gradient, so its arrow leads to nothing. (`forward` is given the number as it is.) Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.
 # 3. If recording is on and any argument wants a gradient, hang the node on the result. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history.
-# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first, and None stays None.
 # 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
 #
-# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`. Begin with the `RoundThrough` of this lesson, which saves nothing.
+# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`. Begin with a Function that saves nothing: forward returns `x * 1`, and backward `grad * 3`.
 #
 # The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back.
 
@@ -1239,7 +1244,7 @@ class CrossEntropy(torch.autograd.Function):
 L.check("11.9", CrossEntropy)
 
 # %% [markdown]
-# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K), each step from itself and the K − 1 steps before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`: under `with torch.enable_grad():` compute the convolution once more, of `x.detach().requires_grad_()` and such a `weight`.)
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`: under `with torch.enable_grad():` compute the convolution once more, of `x.detach().requires_grad_()` and such a `weight`.)
 
 # %%
 class Spikes(torch.autograd.Function):
@@ -1278,7 +1283,7 @@ L.check("11.7", Spikes)
 #
 # *What backward is given, and owes*
 #
-# - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor nothing smaller than it.
+# - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor a gradient that is not smaller than it.
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
 # - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).

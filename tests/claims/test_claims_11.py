@@ -184,7 +184,7 @@ def test_c11_8_once_differentiable(torch):
 
 def test_c11_9_what_backward_owes(torch):
     """backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor
-    nothing smaller than it."""
+    a gradient that is not smaller than it."""
     refused = {
         r"incorrect number of gradients \(expected 2, got 1\)": lambda ctx, g: 2 * g,
         r"incorrect number of gradients \(expected 2, got 3\)": lambda ctx, g: (2 * g, None, g),

@@ -197,6 +197,9 @@ def lesson_07(torch):
     with torch.no_grad():
         x.mul_(2)
     print(x, x._version)
+    total = torch.tensor([0.0, 0.0])
+    total.add_(x)  # plain data takes part in the history from now on
+    print(total.requires_grad, outcome(lambda: total))
 
 
 def lesson_08(torch):
@@ -309,10 +312,13 @@ def lesson_11(torch):
     class Through(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
+            ctx.save_for_backward(None, x)
             return x
 
         @staticmethod
         def backward(ctx, grad):
+            missing, x = ctx.saved_tensors
+            print(missing, x.tolist())
             return grad * 3
 
     x = torch.tensor([2.0, -1.0], requires_grad=True)

@@ -41,6 +41,16 @@ def history_lost(torch):
     return x.grad is not None and x.grad.item() == 1
 
 
+@mistake(7, "After a recorded write into plain data, such as `total.add_(x)`, the tensor has a node and says "
+         "`requires_grad` False. It takes part in the history from then on: set `requires_grad`, too.",
+         ("            self.grad_fn, self.requires_grad = after.grad_fn, True\n",
+          "            self.grad_fn = after.grad_fn\n"))  # fmt: skip
+def asks_for_nothing(torch):
+    total = torch.tensor(0.0)
+    total.add_(leaf(torch))
+    return total.grad_fn is not None and not total.requires_grad
+
+
 @mistake(7, "Writing the old value back made the error go away. Count writes; do not compare values: 1 was added "
          "and then subtracted, and that is two writes.",
          ("        self.array[...] = after.array\n        self.version.count += 1\n",
@@ -433,9 +443,12 @@ def saved_unchecked(torch):
 @mistake(11, "A Function that saves its result makes a ring: the result holds its node, and the node holds the result. "
          "Save only when `forward` is over and the result has its node, so that it is known as a result.",
          ("        self.to_save = tensors  # saved when forward is over: only then is an output known as one\n",
+          "        self.settings = dict.fromkeys(range(len(tensors)))\n"
           "        self.saved = {i: SavedVariable(each, self) for i, each in enumerate(tensors)}\n"),
-         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
-          'enumerate(ctx.__dict__.pop("to_save", ()))}\n', ""))  # fmt: skip
+         ('            to_save = ctx.__dict__.pop("to_save", ())\n', ""),
+         ("            ctx.settings = dict.fromkeys(range(len(to_save)))  # None is read where None was given\n", ""),
+         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in enumerate(to_save) if each}\n",
+          ""))  # fmt: skip
 def ring_of_function(torch):
     exp = cube(torch)[1]
     return in_a_ring(lambda: exp.apply(leaf(torch))) and not in_a_ring(lambda: leaf(torch).exp())
@@ -524,10 +537,9 @@ def second_call_adds(torch):
 
 @mistake(11, "What `save_for_backward` was given is still there after the pass: a second pass through a Function runs, "
          "and the memory waits. Put it where `release()` empties it, as for other nodes.",
-         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
-          'enumerate(ctx.__dict__.pop("to_save", ()))}\n',
-          '            ctx.kept = [SavedVariable(each, ctx) for each in ctx.__dict__.pop("to_save", ())]\n'),
-         ("tuple(map(self.read, self.saved))", "tuple(each.unpack(self) for each in self.kept)"))  # fmt: skip
+         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in enumerate(to_save) if each}\n",
+          "            ctx.kept = [SavedVariable(each, ctx) for each in to_save]\n"),
+         ("tuple(map(self.read, self.settings))", "tuple(each.unpack(self) for each in self.kept)"))  # fmt: skip
 def never_released(torch):
     def second_pass(operation):
         y = operation(leaf(torch))
@@ -563,6 +575,23 @@ def numbers_turned_into_tensors(torch):
          )  # fmt: skip
 def flags_in_a_list(torch):
     return isinstance(cube(torch)[0].apply(leaf(torch)).grad_fn.needs_input_grad, list)
+
+
+@mistake(11, "`save_for_backward` was given None, for a tensor that is not there, and your engine did not take it, or "
+         "did not give it back. None is neither saved nor checked; `saved_tensors` has None in its place.",
+         (" for i, each in enumerate(to_save) if each}", " for i, each in enumerate(to_save)}"))  # fmt: skip
+def none_not_kept(torch):
+    def kept(*given):
+        def act(ctx, x):
+            ctx.save_for_backward(*(x if each else None for each in given))
+
+        try:
+            saved = straight_through(torch, act).apply(leaf(torch) * 1.0).grad_fn.saved_tensors
+        except Exception:  # None that is taken for a tensor fails in many ways
+            return False
+        return tuple(each is not None for each in saved) == given
+
+    return kept(True, True) and not kept(True, False)
 
 
 # --- 12: hooks ---------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def check(answer, torch):
         if called(answer, "data"):
             return almost("uncounted")
         if expected < 2:
-            return almost("saved too early")
+            return almost("a result, too early" if stale == {"result"} else "saved too early")
         if expected > 2:
             return almost("saved too late")
         return almost("miscounted")
@@ -105,6 +105,9 @@ EXERCISE = Exercise(
         Mistake("saved too early", "The error is there, but it expected an earlier version: the tensor was saved "
                 "before two writes had been made.",
                 cause_source("w = x * 3", "y = w.log()", *WRITES[1:3], *WRITES[4:])),
+        Mistake("a result, too early", "The error is there, but what is stale is a *result*, and a result is named "
+                "after the node that saved it, never Neg. It was also saved before two writes had been made.",
+                cause_source("y = x.exp()", "y.neg_().neg_()")),
         Mistake("saved too late", "The error is there, but it expected a later version: more than two writes came "
                 "before the save.", cause_source(*WRITES[:3], "w.add_(1)", *WRITES[3:])),
         Mistake("miscounted", "The save is in the right place. The writes after it are not two: every name ending in "

@@ -125,7 +125,7 @@ EXERCISE = Exercise(
         Mistake("other values", "The values have changed. Only the gradient should be multiplied.",
                 edit("return x.view_as(x)", "return x * factor")),
         Mistake("last digits", "The gradient is right, but the values are not exactly those of x: they differ in the "
-                "last digits. Where the values of x are wanted, nothing may be computed.",
+                "last digits. Return x, or a view or a copy of it.",
                 MODULE.replace("return Scale.apply(x, self.factor)",
                                "return x * self.factor + (x - x * self.factor).detach()")),
         Mistake("one gradient", "forward of the Function has two arguments, x and the factor. backward owes an answer "

@@ -128,7 +128,7 @@ EXERCISE = Exercise(
         Mistake("marked only", "The places are marked now. backward still reads a row of the gradient that does not "
                 "exist: there is one row for each cell, counted from 0.", MARKED_5),
         Mistake("unmarked", "The sums are right, gradients too. But the places still require grad: a loss made of "
-                "them runs without an error, and x gets zeros from it. Mark the tensor that you return, in one call.",
+                "them runs without an error, and x gets zeros from it. Mark the tensor that you return.",
                 STARTER_5.replace(OLD_5, ROWS_5)),
         Mistake("detached", "detach() inside forward does nothing: nothing is recorded there. It is apply that gives "
                 "every floating-point output a node, unless you mark it.",

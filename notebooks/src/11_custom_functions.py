@@ -1160,7 +1160,7 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 #
 # ## Build your own engine: operations of your own
 #
-# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in some 20 lines:
+# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
 #
 # 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. For the node, turn each number into a tensor with `as_tensor`; it wants no gradient, so its arrow leads to nothing. (`forward` is given the number as it is.) Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.

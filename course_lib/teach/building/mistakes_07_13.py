@@ -443,12 +443,9 @@ def saved_unchecked(torch):
 @mistake(11, "A Function that saves its result makes a ring: the result holds its node, and the node holds the result. "
          "Save only when `forward` is over and the result has its node, so that it is known as a result.",
          ("        self.to_save = tensors  # saved when forward is over: only then is an output known as one\n",
-          "        self.settings = dict.fromkeys(range(len(tensors)))\n"
           "        self.saved = {i: SavedVariable(each, self) for i, each in enumerate(tensors)}\n"),
-         ('            to_save = ctx.__dict__.pop("to_save", ())\n', ""),
-         ("            ctx.settings = dict.fromkeys(range(len(to_save)))  # None is read where None was given\n", ""),
-         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in enumerate(to_save) if each}\n",
-          ""))  # fmt: skip
+         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
+          'enumerate(ctx.__dict__.pop("to_save", ()))}\n', ""))  # fmt: skip
 def ring_of_function(torch):
     exp = cube(torch)[1]
     return in_a_ring(lambda: exp.apply(leaf(torch))) and not in_a_ring(lambda: leaf(torch).exp())
@@ -537,9 +534,10 @@ def second_call_adds(torch):
 
 @mistake(11, "What `save_for_backward` was given is still there after the pass: a second pass through a Function runs, "
          "and the memory waits. Put it where `release()` empties it, as for other nodes.",
-         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in enumerate(to_save) if each}\n",
-          "            ctx.kept = [SavedVariable(each, ctx) for each in to_save]\n"),
-         ("tuple(map(self.read, self.settings))", "tuple(each.unpack(self) for each in self.kept)"))  # fmt: skip
+         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
+          'enumerate(ctx.__dict__.pop("to_save", ()))}\n',
+          '            ctx.kept = [SavedVariable(each, ctx) for each in ctx.__dict__.pop("to_save", ())]\n'),
+         ("tuple(map(self.read, self.saved))", "tuple(each.unpack(self) for each in self.kept)"))  # fmt: skip
 def never_released(torch):
     def second_pass(operation):
         y = operation(leaf(torch))
@@ -575,23 +573,6 @@ def numbers_turned_into_tensors(torch):
          )  # fmt: skip
 def flags_in_a_list(torch):
     return isinstance(cube(torch)[0].apply(leaf(torch)).grad_fn.needs_input_grad, list)
-
-
-@mistake(11, "`save_for_backward` was given None, for a tensor that is not there, and your engine did not take it, or "
-         "did not give it back. None is neither saved nor checked; `saved_tensors` has None in its place.",
-         (" for i, each in enumerate(to_save) if each}", " for i, each in enumerate(to_save)}"))  # fmt: skip
-def none_not_kept(torch):
-    def kept(*given):
-        def act(ctx, x):
-            ctx.save_for_backward(*(x if each else None for each in given))
-
-        try:
-            saved = straight_through(torch, act).apply(leaf(torch) * 1.0).grad_fn.saved_tensors
-        except Exception:  # None that is taken for a tensor fails in many ways
-            return False
-        return tuple(each is not None for each in saved) == given
-
-    return kept(True, True) and not kept(True, False)
 
 
 # --- 12: hooks ---------------------------------------------------------------------------------------------

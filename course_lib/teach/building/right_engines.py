@@ -224,9 +224,9 @@ RIGHT = (
     )),
     (11, "saved tensors of a Function in a list of its own", (
         ("        self.to_save = tensors", "        self.to_save = list(tensors)"),
-        ("    saved_tensors = property(lambda self: tuple(map(self.read, self.settings)))\n",
-         "    @property\n    def saved_tensors(self):\n        return tuple(self.saved[i].unpack(self) if i in "
-         "self.saved else None for i in sorted(self.settings))\n"),
+        ("    saved_tensors = property(lambda self: tuple(map(self.read, self.saved)))\n",
+         "    @property\n    def saved_tensors(self):\n        return tuple(self.saved[i].unpack(self) for i in "
+         "sorted(self.saved))\n"),
     )),
     (11, "each call of a Function has a node class of its own, and a rule that makes the tuple", (
         ("        grads = (grads,) if isinstance(grads, Tensor) else grads\n", ""),
@@ -236,19 +236,16 @@ RIGHT = (
          "[as_tensor(each) for each in args])\n"),
         ("            result = result.detach() if any(result is each for each in args) else result\n",
          "            result = Tensor(result.array, version=result.version)\n"),
-        ('            to_save = ctx.__dict__.pop("to_save", ())\n', ""),
-        ("            ctx.settings = dict.fromkeys(range(len(to_save)))  # None is read where None was given\n", ""),
-        ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in enumerate(to_save) if each}\n",
-         "            ctx.kept = [each if each is None else SavedVariable(result if each is made else each, ctx)\n"
-         "                        for each in ctx.noted]\n"
+        ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
+         'enumerate(ctx.__dict__.pop("to_save", ()))}\n',
+         "            ctx.kept = [SavedVariable(result if each is made else each, ctx) for each in ctx.noted]\n"
          "        del ctx.noted\n"),
         ("            result = cls.forward(ctx, *args)\n", "            result = made = cls.forward(ctx, *args)\n"),
         ("class Function:\n", "class FunctionNode(Node):\n    noted, kept = (), ()\n\n"
          "    def __init__(self, *args):\n        super().__init__(*args)\n        self.noted = ()\n\n"
          "    def save_for_backward(self, *tensors):\n        self.noted = tensors\n\n"
-         "    @property\n    def saved_tensors(self):\n        return tuple(each and each.unpack(self) for each "
-         "in self.kept)\n\n    def release(self):\n        for each in filter(None, self.kept):\n"
-         "            each.tensor = None\n\n\n"
+         "    @property\n    def saved_tensors(self):\n        return tuple(each.unpack(self) for each in "
+         "self.kept)\n\n    def release(self):\n        for each in self.kept:\n            each.tensor = None\n\n\n"
          "class Function:\n"),
     )),
     (12, "a hook's None told apart from a gradient by `is`", (

@@ -203,9 +203,12 @@ def cross(input, other, dim=None):
 
 def cdist(x1, x2, p=2.0):
     """The p-norm of the difference of each row of x1 and each row of x2."""
-    columns = x1.shape[-1], x2.shape[-1]
-    if not p >= 0 or columns[0] != columns[1] or builtins.min(x1.array.ndim, x2.array.ndim) < 2:
-        raise RuntimeError(f"cdist: X1 and X2 must be matrices of as many columns, p >= 0, but got {columns}, p={p}")
+    if not p >= 0 or builtins.min(x1.array.ndim, x2.array.ndim) < 2:
+        shapes_given = f"{list(x1.shape)} and {list(x2.shape)}"
+        raise RuntimeError(f"cdist takes tensors of at least 2 dimensions and p >= 0, not {shapes_given} with p={p}")
+    if x1.shape[-1] != x2.shape[-1]:
+        sides = f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. {sides}")
     return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
 
 

@@ -459,7 +459,7 @@ state = {"t": None, "t version": None, "a version": None, "d version": None}
 L.check("08.1", state)
 
 # %% [markdown]
-# **08.2 · Which happens?** (9 minutes). In every program `x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the numbers that `y` holds).
+# **08.2 · Which happens?** (9 minutes). In every program `x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the numbers that `y` holds). For J, look at the last row of the table of refusals.
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -467,11 +467,11 @@ L.check("08.1", state)
 # | B | `x[0] = 5.0; y = x * 2` | G | `h = x * 2; v = h[1:]; h.mul_(10); y = v + 0` |
 # | C | `y = x * 2; a, b, c = y; b.mul_(10)` | H | `h = x * 2; a, b = h.split([1, 2]); h.mul_(10); y = b + 0` |
 # | D | `h = x * 1; v = h[1:]; y = v * v; h[0] = 7.0` | I | `y = x.exp(); y[0] = 5.0` |
-# | E | `h = x * 1; v = h[1:]; y = v.exp(); h[0] = 7.0` | | |
+# | E | `h = x * 1; v = h[1:]; y = v.exp(); h[0] = 7.0` | J | `f = torch.nn.Linear(3, 3); f.register_full_backward_hook(print); y = f(x).relu_()` |
 
 # %%
 happens = {"A": None, "B": None, "C": None, "D": None, "E": None}
-happens |= {"F": None, "G": None, "H": None, "I": None}
+happens |= {"F": None, "G": None, "H": None, "I": None, "J": None}
 
 L.check("08.2", happens)
 

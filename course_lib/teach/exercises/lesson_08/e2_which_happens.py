@@ -16,6 +16,7 @@ PROGRAMS = {
     "G": "h = x * 2; v = h[1:]; h.mul_(10); y = v + 0",
     "H": "h = x * 2; a, b = h.split([1, 2]); h.mul_(10); y = b + 0",
     "I": "y = x.exp(); y[0] = 5.0",
+    "J": "f = torch.nn.Linear(3, 3); f.register_full_backward_hook(print); y = f(x).relu_()",
 }
 SLOPES = {  # of the numbers that y holds, at x = [1, 2, 3]; only for programs that run through
     "A": [2.0, 2.0, 2.0],
@@ -37,19 +38,19 @@ EXERCISE = WhichHappens(
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     hints=(
-        "First: may this be written to at all? Two programs write where no write is allowed, and a third one uses "
+        "First: may this be written to at all? Three programs write where no write is allowed, and a fourth one uses "
         "what may not be used any more.",
         "Then: had somebody saved a tensor that lies in the memory that is written to? Any part of it counts.",
         "Last: was the write recorded? Something that is not a view, and lies in the same memory, is the trap.",
     ),
     why="In A a copy was written to, and y is as it was; G is an old view that catches up. E saved a result with "
-    "memory of its own. B and C write to a view of a leaf, and to one of several views; H "
-    "uses one of several views after its base was written to. In D and I memory that somebody saved is "
+    "memory of its own. B, C and J write to a view of a leaf, to one of several views, and to a view made by a custom "
+    "Function; H uses one of several views after its base was written to. In D and I memory that somebody saved is "
     "written to. In F nobody recorded the write.",
     starter='happens = {"A": None, "B": None, "C": None, "D": None, "E": None}\n'
-    'happens |= {"F": None, "G": None, "H": None, "I": None}',
+    'happens |= {"F": None, "G": None, "H": None, "I": None, "J": None}',
     right={"A": "fine", "B": "raises now", "C": "raises now", "D": "raises at backward", "E": "fine",
-           "F": "silently wrong", "G": "fine", "H": "raises now", "I": "raises at backward"},
+           "F": "silently wrong", "G": "fine", "H": "raises now", "I": "raises at backward", "J": "raises now"},
     measure=what_happens,
     shown="you can tell writes that are followed from writes that are refused, and both from one that lies.",
     mistakes=(
@@ -96,5 +97,9 @@ EXERCISE = WhichHappens(
                 "before it is used.", {"I": "silently wrong"}),
         Mistake("results are guarded", "I: y is no leaf, so the assignment itself is allowed. Saved memory is not "
                 "guarded; it is compared when it is used.", {"I": "raises now"}),
+        Mistake("a hook only looks", "J: to see gradients, the hook puts a custom Function behind the layer, and "
+                "what that hands out is a view. Writing to it is refused.", {"J": ("fine", "silently wrong")}),
+        Mistake("relu waits", "J: relu's own saved result is fine. What is refused is the write itself, as soon as "
+                "relu_ is called.", {"J": "raises at backward"}),
     ),
 )  # fmt: skip

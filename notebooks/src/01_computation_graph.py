@@ -319,7 +319,7 @@ gc.enable()
 # %%
 for number in (lambda loss: loss, lambda loss: loss.item()):
     total = 0.0
-    with ledger(leaves=False) as held:
+    with ledger() as held:
         for batch in (1.0, 2.0, 3.0, 4.0):  # validation: no pass
             loss = ((w * (batch * torch.ones(1000))) ** 2).mean()
             total = total + number(loss)

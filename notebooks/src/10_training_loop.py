@@ -139,7 +139,7 @@ show("optim.SGD.update")
 #
 # Because following the gradient alone has weaknesses, and each of the following was invented against one of them.
 #
-# **Momentum** is for narrow valleys, in which the gradient points from one wall to the other. Instead of the gradient, one follows a running sum: the new sum is m · old sum + gradient, and the step is rate · new sum. Steps in one direction add up, and steps to and fro cancel. Below is such a valley, seen from above. Each line joins points of equal loss, and the cross is the lowest point. Across it, in p[1], the valley is a hundred times as steep as along it, in p[0]. Both runs begin at (10, 1) and make 30 steps:
+# **Momentum** is for narrow valleys, in which the gradient points from one wall to the other. Instead of the gradient, one follows a running sum: the new sum is m · old sum + gradient, and the step is rate · new sum. Steps in one direction add up, and steps to and fro cancel. Below is such a valley, seen from above. Each line joins points of equal loss, and the cross is the lowest point. Across it, in p[1], the valley is a hundred times as curved as along it, in p[0]: at the same distance from the lowest line its slope is a hundred times as large. Both runs begin at (10, 1) and make 30 steps:
 
 
 # %%
@@ -198,7 +198,7 @@ for _ in range(2):
 # %% [markdown]
 # The first sum is 2 + 0.5 · 1 = 2.5, because the decay takes part, and p goes from 1 to 0.75. The second is 0.9 · 2.5 + 2 + 0.5 · 0.75 = 4.625. Before the first step there was nothing in the state. That will matter when you save a training.
 #
-# **Adam** is for parameters whose gradients differ in size. It keeps two averages for each parameter, of its gradient and of the gradient's square, and divides the first by the root of the second. So its first step is as long as the rate, whether the gradient is large or small. Here it is in the same valley, with the rate 0.8, at which each plain step would multiply p[1] by 1 − 0.8 · 100 = −79:
+# **Adam** is for parameters whose gradients differ in size. It keeps two averages for each parameter, of its gradient and of the gradient's square, and divides the first by the root of the second. (Both begin at 0, and the first steps are corrected for that.) So its first step is as long as the rate, whether the gradient is large or small. Here it is in the same valley, with the rate 0.8, at which each plain step would multiply p[1] by 1 − 0.8 · 100 = −79:
 
 # %%
 adam = descend(torch.optim.Adam, lr=0.8)

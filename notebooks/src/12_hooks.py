@@ -270,7 +270,7 @@ print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 # %% [markdown]
 # No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The node that saved `w2` is also the one that sends `w2` its gradient. So it has run before the hook is called.
 #
-# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. They do not need the old weight any more.
+# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. In this pass they do not need the old weight any more.
 #
 # Other nodes may still want the old number. An example is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
 

@@ -130,7 +130,7 @@ for f in (torch.relu, lambda x: w * x, lambda x: 3 * x):
 #
 # The second derivatives of a function `f` form a table, the *Hessian*: row i says how slope i changes with each input. For a million weights it has 10¹² entries. But most methods that use it need only the table times a vector `v`.
 #
-# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The third line does it in one call, `functional.hvp`, and beside it with the whole table. The last two lines check it without any second derivative: the gradient at x + v/2 minus the gradient at x − v/2. For a cubic this difference is exact.
+# And for that no table is needed. Take the gradient `g`, recorded. Weigh its elements with `v` and add them up: that is one number. Differentiate this number. Or hand `v` to `grad` as the upstream gradient, which does the same (lesson 03). The third line does it in one call, `functional.hvp`, and beside it with the whole table. The last two lines check it without any second derivative: the gradient at x + v/2 minus the gradient at x − v/2. For a cubic this difference is exact, because its gradient is quadratic.
 
 
 # %% tags=["C13.4"]
@@ -437,7 +437,7 @@ print("g is a constant: ", torch.autograd.grad((w - lr * g.detach()) ** 2, [w, l
 #
 # The second number of each line is the slope for `lr`: 5.5 · (−g) = 33. It needs the value of g only, so it is the same in both.
 #
-# Most training code writes the step in place, under `no_grad`. What is left of the two slopes then? (The outer loss is now the cube of `w`.)
+# Most training code writes the step in place, under `no_grad`. What is left of the two slopes then? (The outer loss is now the cube of `w`. With the square, the number would be 5.5 again, for another reason.)
 
 # %% tags=["C13.10"]
 with torch.no_grad():
@@ -447,7 +447,7 @@ print("under no_grad:", torch.autograd.grad(w**3, [w, lr], allow_unused=True))
 # %% [markdown]
 # The step was not recorded. So 22.69 = 3 · 2.75² is the slope of the cube for the *new* `w`, and `lr` learns nothing at all.
 #
-# May you then write in place with recording on? That is lesson 07 again. The graph of `g` may have saved the old value: here the inner loss is `fast`³, whose slope needs `fast`.
+# May you then write in place with recording on? That is lesson 07 again. The graph of `g` may have saved the old value: here the inner loss is `fast`³, whose slope needs `fast`. (The `* 1` makes `fast` a result: a leaf may not be written to while recording is on.)
 
 # %% tags=["C13.11"]
 fast = torch.tensor(2.0, requires_grad=True) * 1

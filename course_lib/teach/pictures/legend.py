@@ -44,7 +44,7 @@ SAMPLES = (
      "a saved tensor that a backward pass has let go of: a second pass raises there"),
     (arrow("solid", colours.INK, "0", 3), "thick black arrow",
      "the way back: to the node of an operand; the digit says which operand"),
-    (arrow("solid", colours.PLAIN, "1", 2).replace("▶", "○"), "short line with a ring",
+    (arrow("solid", colours.GREY, "1", 2).replace("▶", "○"), "short line with a ring",
      "an arrow to nothing: this operand wants no gradient"),
     (arrow("solid", colours.GREEN, "", 2), "green arrow", "from an AccumulateGrad to its leaf, whose .grad it fills"),
     (arrow("dashed", colours.NOTE, ""), "dashed grey line", "from a node to what it has saved"),

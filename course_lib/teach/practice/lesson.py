@@ -48,9 +48,10 @@ def in_words(method):
         try:
             method(self, *args, **kwargs)
         except Exception as error:
+            verb = "predict" if method.__name__ == "predict" else "check"
             print(
                 f"L.{method.__name__} could not do this: {ex.error_text(error)}. Your notebook is unchanged. "
-                f'Use it like this: L.check("{self.example()}", answer) or L.hint("{self.example()}").'
+                f'Use it like this: L.{verb}("{self.example(verb)}", answer) or L.hint("{self.example(verb)}").'
             )
 
     return careful
@@ -239,10 +240,12 @@ class Lesson:
         return self.exercises[key]
 
     def ids(self):
-        return f"It has {', '.join(self.exercises)}; write one in quotes, like \"{self.example()}\"."
+        return f"It has {', '.join(self.exercises)}; write one in quotes, like \"{next(iter(self.exercises), '')}\"."
 
-    def example(self):
-        return next(iter(self.exercises), f"{self.number:02d}.1")
+    def example(self, verb):
+        """An id that this verb takes: predictions have a p in theirs."""
+        fitting = (id for id in self.exercises if (".p" in id) == (verb == "predict"))
+        return next(fitting, f"{self.number:02d}.1")
 
 
 def normal(id):

@@ -99,7 +99,7 @@ step(loss)
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that looks the same. With that line the connection was cut off as well. At the beginning of the second sitting you will see both side by side.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that looks the same. With that line the connection was cut off as well. In a moment you will see both side by side.
 #
 # > **The rule.** A hook on a result is called before the node of this result runs, and changes what goes on from there.
 #
@@ -138,15 +138,59 @@ for own in (False, True):
 # A hook on `h` turns round the sum of both, −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on; times one is enough. Then 5 − 3 = 2 arrives at `h`.
 
 # %% [markdown]
-# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; do not cut its history, lesson 13 will need it. What else is computed from `h`, and what is added in place to your tensor, must get its ordinary gradient. In evaluation `h` may require no grad.
+# ## So what was wrong in the story?
+#
+# The block from the beginning once more, with two hooks that differ by a single character:
+#
+# ```python
+# f.register_hook(lambda grad: grad.clamp(-0.01, 0.01))     # x.grad was [1.03, 2.03]
+# f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))    # the line of the story
+# ```
+#
+# Both return the same numbers, and the branch adds its 0.03 with either.
+#
+# **Predict.** What is `x.grad` with the second line? Answer with a list of two numbers.
+
+# %%
+L.predict("12.p6", None)
+
+# %% [markdown]
+# Here are both, and then the second one from step 3 on. (Node 3 is dashed: its step is not shown again.)
+
+# %% tags=["C12.11"]
+for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
+    x, f, loss = block(hook)
+    loss.backward()
+    print("x.grad is", x.grad)
+x, f, loss = block(lambda grad: grad.clamp_(-0.01, 0.01))
+step(loss).part(3, 5)
+
+# %% [markdown]
+# **Notice:**
+#
+# - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
+# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
+# - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
+#
+# You know this rule from lesson 11, where it was about backward. It is the same here:
+#
+# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
+
+# %% [markdown]
+# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the other rows the gradient as it was, with its history in a pass with `create_graph=True`. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the *handle*, which is what registering a hook gives you: its `remove()` takes the hook away again, and in a `with` statement that happens at the end. The code below was posted as working.
 
 
 # %%
-def turn_round(torch, h, strength):
-    ...
+def freeze_rows(torch, weight, rows):
+    def hook(grad):
+        grad[rows] = 0
+        return grad
+
+    return weight.register_hook(hook)
 
 
-L.check("12.4", turn_round)
+L.check("12.5", freeze_rows)
+
 
 # %% [markdown]
 # ## Does a hook follow its tensor through an in-place edit?
@@ -165,7 +209,19 @@ print("retain_grad kept: ", h.grad)
 
 # %% [markdown]
 # The hook that was registered before stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
-#
+
+# %% [markdown]
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; do not cut its history, lesson 13 will need it. What else is computed from `h`, and what is added in place to your tensor, must get its ordinary gradient. In evaluation `h` may require no grad.
+
+
+# %%
+def turn_round(torch, h, strength):
+    ...
+
+
+L.check("12.4", turn_round)
+
+# %% [markdown]
 # ## Five hooks on one program: in which order are they called?
 #
 # Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. A tensor's own hooks are called before all hooks of its node. And a leaf takes one more kind, the *post-accumulate* hook, which is named after its moment: the gradient has been added to `.grad`.
@@ -252,9 +308,13 @@ print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
 # %% [markdown]
 # `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
 #
+# ## A rest
+#
+# You have found the wrong line of the story, and you know when each kind of hook is called. The second sitting steps weights during the pass, gives hooks to your own engine, finds the place where a NaN is born, and then is about modules.
+#
 # ## May a weight be stepped while the pass is still running?
 #
-# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07). (Registering any hook gives you a *handle*. Its `remove()` takes the hook away. In a `with` statement that happens at the end.)
+# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
@@ -315,64 +375,6 @@ L.build("12")
 
 # %% [markdown]
 # When the checkpoint says *correct*, your engine lets people look at gradients, clip them and mask them.
-#
-# ## A rest
-#
-# You know all hooks of tensors and nodes. The second sitting finds the wrong line of the story and the place where a NaN is born, and then it is about modules.
-#
-# ## So what was wrong in the story?
-#
-# The block from the beginning once more, with two hooks that differ by a single character:
-#
-# ```python
-# f.register_hook(lambda grad: grad.clamp(-0.01, 0.01))     # x.grad was [1.03, 2.03]
-# f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))    # the line of the story
-# ```
-#
-# Both return the same numbers, and the branch adds its 0.03 with either.
-#
-# **Predict.** What is `x.grad` with the second line? Answer with a list of two numbers.
-
-# %%
-L.predict("12.p6", None)
-
-# %% [markdown]
-# Here are both, and then the second one from step 3 on. (Node 3 is dashed: its step is not shown again.)
-
-# %% tags=["C12.11"]
-for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
-    x, f, loss = block(hook)
-    loss.backward()
-    print("x.grad is", x.grad)
-x, f, loss = block(lambda grad: grad.clamp_(-0.01, 0.01))
-step(loss).part(3, 5)
-
-# %% [markdown]
-# **Notice:**
-#
-# - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
-# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
-# - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
-#
-# You know this rule from lesson 11, where it was about backward. It is the same here:
-#
-# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
-
-# %% [markdown]
-# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the other rows the gradient as it was, with its history in a pass with `create_graph=True`. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the handle. The code below was posted as working.
-
-
-# %%
-def freeze_rows(torch, weight, rows):
-    def hook(grad):
-        grad[rows] = 0
-        return grad
-
-    return weight.register_hook(hook)
-
-
-L.check("12.5", freeze_rows)
-
 
 # %% [markdown]
 # ## When does a wrong hook raise?

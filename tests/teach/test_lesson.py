@@ -153,7 +153,7 @@ def test_a_failure_of_the_tool_itself_is_a_sentence(L, said, monkeypatch):
 
     text = said()
     assert text.startswith("L.check could not do this: ZeroDivisionError: division by zero.")
-    assert 'L.hint("98.p1")' in text
+    assert 'L.hint("98.1")' in text
 
 
 def test_the_engine_is_the_learners_own(path, said):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 START = 120  # seconds for all processes to import what they need; their own time begins after that
+GRACE = 2  # seconds that a worker waits longer, before it ends by itself
 CHILD = "from course_lib.teach.instruments.processes import be_a_worker; be_a_worker()"
 
 
@@ -168,7 +169,7 @@ def numbers_of(tensor):
 def be_a_worker():
     """The life of a worker: read the job, say that it is ready, wait for all to be so, run the job, say what came out.
 
-    It ends by itself when its time is over.
+    It ends by itself when its time has been over for GRACE seconds.
     """
     import importlib
     import io
@@ -180,7 +181,8 @@ def be_a_worker():
     group.post(what="ready")
     if not sys.stdin.readline():
         os._exit(1)  # the process that carries the messages is gone
-    clock = threading.Timer(job["seconds"], os._exit, (1,))  # also when nobody is left who could end it
+    # When nobody is left who could end it. Whoever is left gets to say first that time is up.
+    clock = threading.Timer(job["seconds"] + GRACE, os._exit, (1,))
     clock.daemon = True
     clock.start()
     try:

@@ -266,7 +266,7 @@ L.check("05.3", accumulate)
 # %% [markdown]
 # ## Is a gradient of zero the same as no gradient?
 #
-# `.grad` can be empty in two ways. It can be None, or it can be a tensor of zeros. They mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros say that one has arrived, and that it was zero.
+# `.grad` can be empty in two ways. It can be None, or it can be a tensor of zeros. They mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros are a gradient like any other: one that was written there when it was cleared, or one that has arrived and was zero, or several that add up to zero.
 #
 # %% tags=["C05.2"]
 u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
@@ -440,7 +440,7 @@ for gradient in (w.grad, w.grad.data, w.grad.detach()):
 print("a leaf, if it becomes the result:", (w - 0.1 * w.grad).is_leaf)
 
 # %% [markdown]
-# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. As the last line shows, a result is no leaf, and no gradient would ever be stored in it again. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
+# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. As the last line shows, a result is no leaf, and by itself no gradient would be stored in it again. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
 #
 # What helps is to say that the step is not part of the computation: `with torch.no_grad():`. And while we are writing to `.grad` by hand: a gradient of the wrong shape is refused at once, before it can do harm.
 

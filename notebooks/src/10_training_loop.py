@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 10 · A training loop: which line reads what, and which line writes what?
 #
-# **Three reports from one week. The first: "I gave a pretrained network a new last layer. The loss falls. After a week the new layer still holds the random numbers that it began with." The second: "I have frozen the first layers. They go on moving, and all the time in one direction." The third: "Each time I resume from a checkpoint, the loss jumps up, although I compared all weights, and they are identical." None of the three programs raises an error. In each of them a single line is missing, or stands one place too low.**
+# **Three reports from one week. The first: "I gave a pretrained network a new last layer. The loss falls. After a week the new layer still holds the random numbers that it began with." The second: "I have frozen the first layers. They go on moving, and all the time in one direction." The third: "Each time I resume from a checkpoint, the losses are other ones than without the interruption, although I compared all weights, and they are identical." None of the three programs raises an error. In each of them a single line is missing, or stands one place too low.**
 #
 # A training loop consists of a few calls that everybody has typed a hundred times: `zero_grad`, `backward`, `step`, and now and then `scheduler.step`. They never call each other. They communicate only through what they leave behind: in `.grad`, in the weights, in the optimizer. So a loop is right when each line finds what it needs to read, and that is something you can check line by line.
 #
@@ -580,7 +580,7 @@ for epoch in range(1, 21):
         optimizer.zero_grad()
         loss = mse(net(inputs), targets)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # no step may be too long
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # no single batch may count for too much
         optimizer.step()
     scheduler.step()
     losses[epoch] = round(validate(net), 2)

@@ -41,21 +41,21 @@ def ends_check(statement):
     )
 
 
-def records_without(tree, file, node):
-    """The lesson's records, with one `if` whose condition is never true."""
+def exercise_without(tree, file, node):
+    """The file's exercise, with one `if` whose condition is never true."""
     condition, node.test = node.test, ast.copy_location(ast.Constant(False), node.test)
     try:
         code = compile(tree, file, "exec")
     finally:
         node.test = condition
-    module = types.ModuleType("lesson")
+    module = types.ModuleType(Path(file).stem)
     module.__file__ = file
     exec(code, vars(module))
-    return {exercise.id: exercise for exercise in module.EXERCISES}
+    return module.EXERCISE
 
 
-def users(tree, function, records):
-    """The ids of the exercises whose check is this function or calls it, through others too."""
+def is_used(tree, function, exercise):
+    """Is this function the exercise's check, or does the check call it, through others too?"""
     functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
 
     def reaches(name, seen):
@@ -67,26 +67,30 @@ def users(tree, function, records):
         names = {node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)}
         return any(reaches(each, seen) for each in names)
 
-    checks = {id: getattr(exercise.check, "__name__", "") for id, exercise in records.items()}
-    wrapped = {id: name for id, name in checks.items() if name in functions}
-    return [id for id, name in wrapped.items() if reaches(name, set())]
+    check = getattr(exercise.check, "__name__", "")
+    return check in functions and reaches(check, set())
 
 
-def lesson_results(number, say):
-    """Triples (exercise id, line, noticed) for all properties of one lesson."""
-    file = ROOT / "course_lib" / "teach" / "exercises" / f"lesson_{number:02d}.py"
+def exercise_results(file, say):
+    """Triples (exercise id, line, noticed) for all properties of the exercise in a file; [] where there is none."""
     source = file.read_text(encoding="utf-8")
     tree = ast.parse(source)
     results = []
-    for function, node in properties(tree):
-        condition = ast.get_source_segment(source, node.test).split("\n")[0][:70]
-        records = records_without(tree, str(file), node)
-        for id in users(tree, function, records)[:1]:
-            noticed = bool(prove.exercise_complaints(records[id], course_lib))
-            results.append((id, node.lineno, noticed))
+    for function, node in properties(tree) if "\nEXERCISE = " in source else ():
+        exercise = exercise_without(tree, str(file), node)
+        if is_used(tree, function, exercise):
+            noticed = bool(prove.exercise_complaints(exercise, course_lib))
+            results.append((exercise.id, node.lineno, noticed))
             if not noticed:
-                say(f"  {id:6} line {node.lineno:4}  nobody misses  if {condition}")
+                condition = ast.get_source_segment(source, node.test).split("\n")[0][:70]
+                say(f"  {exercise.id:6} line {node.lineno:4}  nobody misses  if {condition}")
     return results
+
+
+def lesson_results(number, say):
+    """The results of all exercises of one lesson."""
+    folder = ROOT / "course_lib" / "teach" / "exercises" / f"lesson_{number:02d}"
+    return [result for file in sorted(folder.glob("*.py")) for result in exercise_results(file, say)]
 
 
 def main(arguments=None):

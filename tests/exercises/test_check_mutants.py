@@ -10,7 +10,7 @@ from course_lib.teach.practice import prove
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from check_mutants import properties, records_without, users  # noqa: E402
+from check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties  # noqa: E402
 
 SAMPLE = """
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
@@ -24,11 +24,11 @@ def check(answer, torch):
     return correct("three") if answer == 3 else not_yet("Another number.")
 
 
-EXERCISES = [Exercise(
+EXERCISE = Exercise(
     id="98.p1", kind="predict", title="Three", question="1 + 2?", minutes=1, difficulty=1, name="answer",
     starter="answer = None", hints=(), solution="answer = 3", why="", alternatives=("answer = 3.0",),
     mistakes=(Mistake("two", "One too few.", "answer = 2"),), check=check,
-)]
+)
 """
 
 
@@ -40,9 +40,19 @@ def test_a_property_is_taken_out_and_missed():
 
     noticed = []
     for function, node in found:
-        records = records_without(tree, "sample", node)
-        assert users(tree, function, records) == ["98.p1"]
-        noticed.append(bool(prove.exercise_complaints(records["98.p1"], course_lib)))
+        exercise = exercise_without(tree, "sample", node)
+        assert is_used(tree, function, exercise)
+        noticed.append(bool(prove.exercise_complaints(exercise, course_lib)))
 
     assert noticed == [True, False]
     assert [ast.unparse(node.test) for _, node in found] == ["answer == 2", "answer == 5"], "put back afterwards"
+
+
+def test_the_files_of_a_lesson_are_found(tmp_path):
+    """A file with an exercise has results and says what nobody misses; the lessons' own files have some."""
+    (tmp_path / "sample.py").write_text(SAMPLE, encoding="utf-8")
+    said = []
+
+    assert [seen for _, _, seen in exercise_results(tmp_path / "sample.py", said.append)] == [True, False]
+    assert said == ["  98.p1  line    8  nobody misses  if answer == 5"]
+    assert len({id for id, _, _ in lesson_results(17, said.append)}) > 3

@@ -1,5 +1,7 @@
 # Thin over course.py, which works the same without make:  python3 course.py help
 PYTHON ?= $(shell command -v python3 || command -v python)
+# The tools need PyTorch and pytest: take the environment that `make test` has made, if it is there.
+TOOLS_PYTHON ?= $(or $(wildcard .venv/bin/python .venv/Scripts/python.exe),$(PYTHON))
 PORT ?=
 L ?=
 NN ?=
@@ -39,16 +41,16 @@ fuzz:
 
 # Deliberate defects in a copy of the engine: do the tests notice each one?  make mutants ARGS="--only ID"
 mutants:
-	@"$(PYTHON)" tools/mutants.py $(ARGS)
+	@"$(TOOLS_PYTHON)" tools/mutants.py $(ARGS)
 
 # Our engine beside PyTorch and others: make bench ARGS="--quick --only mlp"
 bench:
-	@"$(PYTHON)" tools/bench.py $(ARGS)
+	@"$(TOOLS_PYTHON)" tools/bench.py $(ARGS)
 
 # The tables puzzle, or question -> lesson cell -> exercise: docs/puzzles.md and docs/questions.md
 puzzles:
-	@"$(PYTHON)" tools/puzzles.py $(ARGS)
-	@"$(PYTHON)" tools/questions.py $(ARGS)
+	@"$(TOOLS_PYTHON)" tools/puzzles.py $(ARGS)
+	@"$(TOOLS_PYTHON)" tools/questions.py $(ARGS)
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)

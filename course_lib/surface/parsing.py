@@ -50,6 +50,9 @@ ASK_THEMSELVES = frozenset(
 )  # methods that programs call all the time: nothing stands in their way, not even a call
 
 
+VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
 def misfit(function, name, method, args, options):
     """What is wrong with the first argument that is not of its parameter's kind, in words; None when all are."""
     try:
@@ -79,7 +82,7 @@ def asking(function, name=None, method=False, module="course_lib"):
     module: where users look the function up, which is where pickle will look for it.
     """
     name = name or function.__name__
-    if not inspect.isfunction(function) or (method and name in ASK_THEMSELVES):
+    if not inspect.isfunction(function) or method and (name in ASK_THEMSELVES or takes_only_self(function)):
         return function
 
     @functools.wraps(function)
@@ -102,6 +105,12 @@ def asking(function, name=None, method=False, module="course_lib"):
     _call.__module__, _call.__qualname__ = module, f"Tensor.{name}" if method else name.removeprefix("linalg_")
     _call.__name__ = name
     return _call
+
+
+def takes_only_self(method):
+    """True for a method such as `tanh`: whoever calls it can hand over nothing wrong."""
+    code = method.__code__
+    return code.co_argcount == 1 and not (code.co_kwonlyargcount or code.co_flags & VARIABLE)
 
 
 def asking_later(function):

@@ -34,8 +34,8 @@ def place(section):
 
 
 def public(owner):
-    """What `dir` lists."""
-    return {name for name in dir(owner) if not name.startswith("_")}
+    """What `dir` lists and what is there."""
+    return {name for name in dir(owner) if not name.startswith("_") and hasattr(owner, name)}
 
 
 def packages(section):
@@ -67,6 +67,14 @@ def test_a_name_that_is_left_out_is_pytorchs_and_answers_with_a_sentence(where, 
         owner = course_lib.ones(1) if section == "Tensor" else place(section)
         with pytest.raises(AttributeError, match=rf"torch.*{name}\b.*\. |torch.*{name} is PyTorch's.*`import torch`"):
             getattr(owner, name)
+
+
+def test_completion_offers_nothing_that_is_left_out():
+    """What `x.` and the tabulator show in a notebook is there."""
+    x = course_lib.ones(2, 2)
+
+    assert {"backward", "grad_fn", "tanh"} <= {*dir(x)}
+    assert [name for name in dir(x) if not hasattr(x, name)] == []
 
 
 def test_every_name_that_is_left_out_is_left_out_once():

@@ -106,6 +106,8 @@ def number(value, like):
 
 def operands(name, *values):
     """Tensors from tensors and Python numbers; TypeError for anything else, and for numbers alone."""
+    if isinstance(values[0], Tensor) and isinstance(values[-1], Tensor) and len(values) < 3:
+        return values  # a Parameter, say: nothing is to be made
     like = next((v for v in values if isinstance(v, Tensor)), None)
     known = Tensor | int | float | np.number | np.bool_
     if not all(isinstance(v, known) for v in values) or like is None and name not in OPERATORS:

@@ -597,9 +597,9 @@ print("Warning:", str(said[0].message).split(". ")[0])
 draw(layer(x), names=layer, detail=0)
 
 # %% [markdown]
-# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter. (The purple frames tell which results share memory. They matter in the next cell only.)
+# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
 #
-# The identities have a price. What comes out of the second one is a view that a custom Function made, and may not be edited in place (lesson 08):
+# The identities have a price, and the lower purple frame shows it. What comes out of the second identity, #4, is a view: it shares memory with #3. And a view that a custom Function made may not be edited in place (lesson 08):
 
 # %%
 with expect_error(RuntimeError, "is a view and is being modified inplace"):

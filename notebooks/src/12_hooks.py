@@ -101,7 +101,7 @@ step(loss)
 #
 # So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that looks the same. With that line the connection was cut off as well. In a moment you will see both side by side.
 #
-# > **The rule.** A hook on a result is called before the node of this result runs, and changes what goes on from there.
+# > **The rule.** A hook on a result is called before the node of this result runs, and can change what goes on from there.
 #
 # ## A tensor is used twice: how often is its hook called?
 #
@@ -177,7 +177,13 @@ step(loss).part(3, 5)
 # > **The rule.** A hook may return another gradient. It may not change the one that it is given.
 
 # %% [markdown]
-# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the other rows the gradient as it was, with its history in a pass with `create_graph=True`. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the *handle*, which is what registering a hook gives you: its `remove()` takes the hook away again, and in a `with` statement that happens at the end. The code below was posted as working.
+# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook
+#
+# - a pass brings exactly 0 to these rows, even where the gradient is infinite or NaN;
+# - it brings to the other rows the gradient as it was, with its history in a pass with `create_graph=True`;
+# - what is in `.grad` already stays, and so do the gradients of all other tensors.
+#
+# Return the *handle*, which is what registering a hook gives you: its `remove()` takes the hook away again, and in a `with` statement that happens at the end. The code below was posted as working.
 
 
 # %%
@@ -211,7 +217,11 @@ print("retain_grad kept: ", h.grad)
 # The hook that was registered before stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
 
 # %% [markdown]
-# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; do not cut its history, lesson 13 will need it. What else is computed from `h` must get its ordinary gradient. So must `z`, if somebody does `r.add_(z)` with your tensor `r`. In evaluation `h` may require no grad.
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, in memory of its own, for the head that is to be misled.
+#
+# - When a gradient comes back to `r`, `-strength` times as much goes on to `h`. Do not cut its history: lesson 13 will need it.
+# - What else is computed from `h` gets its ordinary gradient. So does `z`, if somebody does `r.add_(z)`.
+# - In evaluation `h` may require no grad.
 
 
 # %%
@@ -250,7 +260,7 @@ L.build("12")
 #
 # ## Five hooks on one program: in which order are they called?
 #
-# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. A tensor's own hooks are called before all hooks of its node. And a leaf takes one more kind, the *post-accumulate* hook, which is named after its moment: the gradient has been added to `.grad`.
+# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and is told what the node will run on. A *hook* of the node is called just after, and is told what the node has made. And a leaf takes one more kind, the *post-accumulate* hook, which is named after its moment: the gradient has been added to `.grad`.
 #
 # ```python
 # w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
@@ -347,10 +357,11 @@ y = w * x
 y.register_hook(tell("B", "hook of y"))
 y.grad_fn.register_prehook(tell("E", "prehook of the node"))
 y.grad_fn.register_hook(tell("C", "hook of the node"))
+y.register_hook(lambda grad: grad * 2)
 print(torch.autograd.grad(y * 5, y))
 
 # %% [markdown]
-# Only B was called. It might have changed the gradient of `y`, and this gradient is what you are handed. Then the pass is over: the node of `y` does not run, and so its hooks E and C are not called.
+# Both hooks of the tensor were called, B and the one behind it, which doubles. You are handed what they leave of the gradient: 10. Then the pass is over. The node of `y` does not run, and so its hooks E and C are not called.
 #
 # Now we ask for the gradient of `w`, with `torch.autograd.grad(y, w)`.
 #
@@ -565,6 +576,8 @@ with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_for
     print("both replaced:  ", relu(x))
 
 # %% [markdown]
+# ## Whose gradients does a hook of a module see?
+#
 # **Full backward hooks** are given the module and two tuples, `grad_input` and `grad_output`. In the program below `x` requires a gradient, and so does the layer's weight. Afterwards both have one in `.grad`.
 #
 # ```python
@@ -698,7 +711,11 @@ cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("12.2", cures)
 
 # %% [markdown]
-# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. Each child takes one tensor and returns one. Nobody else uses these two, and no child edits in place. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards, also if the pass fails. The script is from 2018.
+# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. The script is from 2018.
+#
+# - Each child takes one tensor and returns one. Nobody else uses these two, and no child edits in place.
+# - Where no input requires a gradient, None stands for the first number.
+# - The pass itself may fill `.grad` of the leaves. Your hooks should be gone afterwards, also if the pass fails.
 
 
 # %%

@@ -99,7 +99,7 @@ step(loss)
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that looks the same. With that line the connection was cut off as well. In a moment you will see both side by side.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The line of the story looks the same, and it cut off the connection as well. In a moment you will see both.
 #
 # > **The rule.** A hook on a result is called before the node of this result runs, and can change what goes on from there.
 #
@@ -117,7 +117,7 @@ h.register_hook(lambda grad: print("the third hook gets", grad))
 print("x.grad is", x.grad)
 
 # %% [markdown]
-# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks. The one that was registered first is called first, and each is given what the one before it returned. What remains at the end is what the node of `h` runs on: 50, and 3 times 50 reaches `x`.
+# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks, in the order of registration. Each is given what the one before it left. The node of `h` runs on what remains at the end: 50, and 3 times 50 reaches `x`.
 #
 # > **The rule.** When a gradient has come to a tensor, its hooks are called once in the pass, one after the other, with the whole sum. What a hook returns takes the gradient's place; None leaves it as it is.
 #
@@ -350,7 +350,7 @@ accumulator.register_hook(tell("G", "hook of the accumulator"))
 y.backward()
 
 # %% [markdown]
-# At `w` the whole order is D → F → `.grad += …` → A → G. That was `backward()`. Now `autograd.grad` is asked for the gradient of a result, `y`:
+# At `w` the whole order is D → F → `.grad += …` → A → G. That was `backward()`. Now we ask `autograd.grad` for the gradient of a result, `y`:
 
 # %% tags=["C12.8"]
 y = w * x
@@ -621,7 +621,7 @@ with expect_error(RuntimeError, "is a view and is being modified inplace"):
 # %% [markdown]
 # ## An old script hooks a module: whose gradient does it see?
 #
-# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, and it takes the same hook with the same three arguments. PyTorch asks you not to use it, and a good way to understand why is to guess what it sees.
+# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, it takes the same hook, and PyTorch asks you not to use it. Guess what it sees, and you know why.
 #
 # ```python
 # class Square(torch.nn.Module):
@@ -673,7 +673,7 @@ draw(y)
 # - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module. The node is older, and keeps it.)
 # - `grad_output` is the same with both.
 #
-# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. As soon as somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node need not have the operands that you think of. This is a linear layer with a bias:
+# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. If somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node may have other operands than you think. This is a linear layer with a bias:
 
 # %% tags=["C12.14", "C12.15"]
 def shapes(module, grad_input, grad_output):

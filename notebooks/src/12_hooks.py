@@ -24,7 +24,7 @@
 # - find the operation that made the first NaN;
 # - repair the hook in the story, and say what its author overlooked.
 #
-# **Minutes** 120, in two sittings of about the same length: a rest is marked in the middle · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+# **Minutes** 120, in three sittings of 50, 35 and 35, with exercises in each and a rest between them, and 8 more for the optional exercise 12.3 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
 #
 # [← 11 Custom Functions](11_custom_functions.ipynb) · [all lessons](home.ipynb) · [13 Double backward →](13_double_backward.ipynb)
 
@@ -99,9 +99,9 @@ step(loss)
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The author of the story wrote a line that looks the same. With that line the connection was cut off as well. In a moment you will see both side by side.
+# So this hook is right. It changes what its own branch sends on, and nothing else. The line of the story looks the same, and it cut off the connection as well. In a moment you will see both.
 #
-# > **The rule.** A hook on a result is called before the node of this result runs, and changes what goes on from there.
+# > **The rule.** A hook on a result is called before the node of this result runs, and can change what goes on from there.
 #
 # ## A tensor is used twice: how often is its hook called?
 #
@@ -117,9 +117,9 @@ h.register_hook(lambda grad: print("the third hook gets", grad))
 print("x.grad is", x.grad)
 
 # %% [markdown]
-# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks. The one that was registered first is called first, and each is given what the one before it returned. What remains at the end is what the node of `h` runs on: 50, and 3 times 50 reaches `x`.
+# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks, in the order of registration. Each is given what the one before it left. The node of `h` runs on what remains at the end: 50, and 3 times 50 reaches `x`.
 #
-# > **The rule.** A tensor's hooks see its whole gradient, once in a pass, one after the other. What a hook returns takes the gradient's place; None leaves it as it is.
+# > **The rule.** When a gradient has come to a tensor, its hooks are called once in the pass, one after the other, with the whole sum. What a hook returns takes the gradient's place; None leaves it as it is.
 #
 # ## Can a hook change one of two branches?
 #
@@ -177,7 +177,13 @@ step(loss).part(3, 5)
 # > **The rule.** A hook may return another gradient. It may not change the one that it is given.
 
 # %% [markdown]
-# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook a pass must bring exactly 0 to these rows, even where the gradient is infinite or NaN, and to the other rows the gradient as it was, with its history in a pass with `create_graph=True`. What is in `.grad` already stays, and so do the gradients of all other tensors. Return the *handle*, which is what registering a hook gives you: its `remove()` takes the hook away again, and in a `with` statement that happens at the end. The code below was posted as working.
+# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook
+#
+# - a pass brings exactly 0 to these rows, even where the gradient is infinite or NaN;
+# - it brings to the other rows the gradient as it was, with its history in a pass with `create_graph=True`;
+# - what is in `.grad` already stays, and so do the gradients of all other tensors.
+#
+# Return the *handle*, which is what registering a hook gives you: its `remove()` takes the hook away again, and in a `with` statement that happens at the end. The code below was posted as working.
 
 
 # %%
@@ -211,7 +217,11 @@ print("retain_grad kept: ", h.grad)
 # The hook that was registered before stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
 
 # %% [markdown]
-# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor with the values of `h`, in memory of its own, for the head that is to be misled. When a gradient comes back to that tensor, `-strength` times as much goes on to `h`; do not cut its history, lesson 13 will need it. What else is computed from `h`, and what is added in place to your tensor, must get its ordinary gradient. In evaluation `h` may require no grad.
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, in memory of its own, for the head that is to be misled.
+#
+# - When a gradient comes back to `r`, `-strength` times as much goes on to `h`. Do not cut its history: lesson 13 will need it.
+# - What else is computed from `h` gets its ordinary gradient. So does `z`, if somebody does `r.add_(z)`.
+# - In evaluation `h` may require no grad.
 
 
 # %%
@@ -220,139 +230,6 @@ def turn_round(torch, h, strength):
 
 
 L.check("12.4", turn_round)
-
-# %% [markdown]
-# ## Five hooks on one program: in which order are they called?
-#
-# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and a *hook* of the node just after. A tensor's own hooks are called before all hooks of its node. And a leaf takes one more kind, the *post-accumulate* hook, which is named after its moment: the gradient has been added to `.grad`.
-#
-# ```python
-# w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
-# y = w * x
-# w.register_post_accumulate_grad_hook(A)
-# y.register_hook(B)
-# y.grad_fn.register_hook(C)
-# w.register_hook(D)
-# y.grad_fn.register_prehook(E)
-# y.backward()
-# ```
-#
-# **Predict.** In which order are they called? Five letters, such as `"ABCDE"`.
-
-# %%
-L.predict("12.p2", None)
-
-# %% [markdown]
-# `tell`, from the first cell, makes hooks that print their letter and everything that they are given. The AccumulateGrad of `w`, the green box of the pictures, is a node too, and is called its *accumulator*. We give it the two hooks of a node as well, F and G.
-
-# %% tags=["C12.4", "C12.6", "P20"]
-w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
-y = w * x
-accumulator = y.grad_fn.next_functions[0][0]
-w.register_post_accumulate_grad_hook(tell("A", "post-accumulate hook of w"))
-y.register_hook(tell("B", "hook of y"))
-y.grad_fn.register_hook(tell("C", "hook of the node"))
-w.register_hook(tell("D", "hook of w"))
-y.grad_fn.register_prehook(tell("E", "prehook of the node"))
-accumulator.register_prehook(tell("F", "prehook of the accumulator"))
-accumulator.register_hook(tell("G", "hook of the accumulator"))
-picture = draw(y)
-y.backward()
-
-# %% [markdown]
-# Read it as a time line, from left to right, first at `y` and then at `w`:
-#
-# ```
-# at y and its node:          B  →  E  →  the node runs  →  C
-# at w and its accumulator:   D  →  F  →  .grad += …  →  A  →  G
-# ```
-#
-# The picture was drawn before the pass. The letters say where each hook hangs:
-
-# %%
-picture
-
-# %% [markdown]
-# **Notice:**
-#
-# - Hooks of tensors stand on values: B below `y`, D and A below `w`. Hooks of nodes stand on nodes: E and C on node 1, F and G on the green box. B and D were given one gradient, C and E were given tuples.
-# - At each of the two places the tensor's own hooks come first, B and D: they decide what the gradient is. Then the node, or the accumulator, works on it, with a prehook before (E, F) and a hook behind (C, G).
-# - A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient. The gradient was in `w.grad` by then.
-#
-# ## What is a node's hook given, and what may it return?
-#
-# C is given two tuples: what goes on, with one gradient for each arrow (None for `x`, which is data), and what came. A tuple that C returns takes the place of the first. E is given what came, and a tuple that E returns takes the place of that.
-#
-# In the cell below this happens to the gradient of `y`, from left to right (the slope of the node is `x`, which is 2):
-#
-# ```
-# 1  →  · 2 (hook)  →  kept by retain_grad()  →  · 10 (prehook)  →  · 2 (the node)  →  + 0.5 (hook of the node)
-# ```
-#
-# We ask for it with `torch.autograd.grad(y, w)`. The parameter still has its hooks D and A, and its accumulator F and G.
-#
-# **Predict.** Which of these four does `autograd.grad` call? Answer with a list of letters, such as `["D", "F"]`.
-
-# %%
-L.predict("12.p5", None)
-
-# %% tags=["C12.4", "C12.5", "C12.8", "P20"]
-w.grad, y = None, w * x  # w still has its hooks, and the new y has none
-y.retain_grad()
-y.register_hook(lambda grad: grad * 2)
-y.grad_fn.register_prehook(lambda came: (came[0] * 10,))
-y.grad_fn.register_hook(lambda goes_on, came: (goes_on[0] + 0.5, None))
-print(torch.autograd.grad(y, w), "- kept by y:", y.grad, "- kept by w:", w.grad)
-(w * x).backward(inputs=[w])
-
-# %% [markdown]
-# `autograd.grad` calls the hooks that it passes on its way, and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
-#
-# ## A rest
-#
-# You have found the wrong line of the story, and you know when each kind of hook is called. The second sitting steps weights during the pass, gives hooks to your own engine, finds the place where a NaN is born, and then is about modules.
-#
-# ## May a weight be stepped while the pass is still running?
-#
-# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
-
-# %% tags=["C12.7", "P20"]
-def step_now(p):
-    print("a .grad is held by", [name for name, q in weights.items() if q.grad is not None])
-    p -= 0.1 * p.grad  # an ordinary pass records nothing, so no_grad is not needed
-    p.grad = None
-
-weights = {"w1": torch.tensor(1.0, requires_grad=True), "w2": torch.tensor(2.0, requires_grad=True)}
-handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.values()]
-(weights["w2"] * (weights["w1"] * 3)).backward()
-print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
-
-# %% [markdown]
-# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The node that saved `w2` is also the one that sends `w2` its gradient. So it has run before the hook is called.
-#
-# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. In this pass they do not need the old weight any more.
-#
-# Other nodes may still want the old number. An example is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
-
-# %% tags=["C12.7"]
-w1, w2 = weights.values()
-late = (w1 * 3) * w2.detach()
-with expect_error(RuntimeError, "modified by an inplace operation"):
-    (w2 * late).backward()
-
-# %% [markdown]
-# **12.6 · Step during backward** (10 minutes). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning.) The code below makes three mistakes.
-
-
-# %%
-def step_in_backward(torch, parameters, lr):
-    handles = []
-    for p in parameters:
-        handles.append(p.register_hook(lambda grad: p.sub_(lr * grad)))
-    return handles
-
-
-L.check("12.6", step_in_backward)
 
 # %% [markdown]
 # ## Build your own engine: hooks of tensors
@@ -375,6 +252,173 @@ L.build("12")
 
 # %% [markdown]
 # When the checkpoint says *correct*, your engine lets people look at gradients, clip them and mask them.
+
+# %% [markdown]
+# ## A rest
+#
+# You have found the wrong line of the story, and your own engine has hooks of tensors. The second sitting is about the other kinds: who is called when, and may a weight be stepped in the middle of a pass?
+#
+# ## Five hooks on one program: in which order are they called?
+#
+# Nodes take hooks as well. A *prehook* is called just before the node runs, as in lesson 04, and is told what the node will run on. A *hook* of the node is called just after, and is told what the node has made. And a leaf takes one more kind, the *post-accumulate* hook, which is named after its moment: the gradient has been added to `.grad`.
+#
+# ```python
+# w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
+# y = w * x
+# w.register_post_accumulate_grad_hook(A)
+# y.register_hook(B)
+# y.grad_fn.register_hook(C)
+# w.register_hook(D)
+# y.grad_fn.register_prehook(E)
+# y.backward()
+# ```
+#
+# **Predict.** In which order are they called? Five letters, such as `"ABCDE"`.
+
+# %%
+L.predict("12.p2", None)
+
+# %% [markdown]
+# `tell`, from the first cell, makes hooks that print their letter and everything that they are given.
+
+# %% tags=["C12.4", "C12.6", "P20"]
+w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
+y = w * x
+w.register_post_accumulate_grad_hook(tell("A", "post-accumulate hook of w"))
+y.register_hook(tell("B", "hook of y"))
+y.grad_fn.register_hook(tell("C", "hook of the node"))
+w.register_hook(tell("D", "hook of w"))
+y.grad_fn.register_prehook(tell("E", "prehook of the node"))
+picture = draw(y)
+y.backward()
+
+# %% [markdown]
+# Read it as a time line, from left to right, first at `y` and then at `w`:
+#
+# ```
+# at y and its node:   B  →  E  →  the node runs  →  C
+# at w:                D  →  .grad += …  →  A
+# ```
+#
+# The picture was drawn before the pass. The letters say where each hook hangs:
+
+# %%
+picture
+
+# %% [markdown]
+# **Notice:**
+#
+# - Hooks of tensors stand on values: B below `y`, D and A below `w`. Hooks of nodes stand on nodes: E and C on node 1.
+# - At both places the tensor's own hooks come first, B and D: they decide what the gradient is. Then it is used.
+# - A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient. The gradient was in `w.grad` by then.
+#
+# ## What is a node's hook given, and what may it return?
+#
+# B and D were given one gradient, E and C were given tuples:
+#
+# | | is given | a tuple that it returns takes the place of |
+# | --- | --- | --- |
+# | prehook (E) | what came | what came: the node runs on it |
+# | hook (C) | what goes on, one for each arrow (None for `x`, which is data); and what came | what goes on |
+#
+# In the cell below this happens to the gradient of `y`, from left to right (the slope of the node is `x`, which is 2):
+#
+# ```
+# 1  →  · 2 (hook)  →  kept by retain_grad()  →  · 10 (prehook)  →  · 2 (the node)  →  + 0.5 (hook of the node)
+# ```
+
+# %% tags=["C12.4", "C12.5"]
+v = torch.tensor(3.0, requires_grad=True)
+y = v * x
+y.retain_grad()
+y.register_hook(lambda grad: grad * 2)
+y.grad_fn.register_prehook(lambda came: (came[0] * 10,))
+y.grad_fn.register_hook(lambda goes_on, came: (goes_on[0] + 0.5, None))
+y.backward()
+print("kept by y:", y.grad, "- v.grad is", v.grad)
+
+# %% [markdown]
+# ## Which hooks does `autograd.grad` call?
+#
+# The accumulator of `w`, the green box of the picture, is a node, too. So it takes a prehook and a hook, F and G. The parameter still has its hooks D and A:
+
+# %% tags=["C12.4"]
+y = w * x
+accumulator = y.grad_fn.next_functions[0][0]
+accumulator.register_prehook(tell("F", "prehook of the accumulator"))
+accumulator.register_hook(tell("G", "hook of the accumulator"))
+y.backward()
+
+# %% [markdown]
+# At `w` the whole order is D → F → `.grad += …` → A → G. That was `backward()`. Now we ask `autograd.grad` for the gradient of a result, `y`:
+
+# %% tags=["C12.8"]
+y = w * x
+y.register_hook(tell("B", "hook of y"))
+y.grad_fn.register_prehook(tell("E", "prehook of the node"))
+y.grad_fn.register_hook(tell("C", "hook of the node"))
+y.register_hook(lambda grad: grad * 2)
+print(torch.autograd.grad(y * 5, y))
+
+# %% [markdown]
+# Both hooks of the tensor were called, B and the one behind it, which doubles. You are handed what they leave of the gradient: 10. Then the pass is over. The node of `y` does not run, and so its hooks E and C are not called.
+#
+# Now we ask for the gradient of `w`, with `torch.autograd.grad(y, w)`.
+#
+# **Predict.** Which of the four hooks at `w` does it call: A, D, F or G? Answer with a list of letters, such as `["D", "F"]`.
+
+# %%
+L.predict("12.p5", None)
+
+# %% tags=["C12.8", "P20"]
+print(torch.autograd.grad(y, w))
+print("and with backward(inputs=[w]):")
+(w * x).backward(inputs=[w])
+
+# %% [markdown]
+# `autograd.grad` calls the hooks of the tensors and nodes that it passes, here B, E and C, and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
+#
+# ## May a weight be stepped while the pass is still running?
+#
+# A post-accumulate hook can step its parameter at once, and let go of the gradient. Then no two layers of a chain hold a gradient at the same time. But is that write not too early? Other nodes have saved the weight, and perhaps they have not run yet (lesson 07).
+
+# %% tags=["C12.7", "P20"]
+def step_now(p):
+    print("a .grad is held by", [name for name, q in weights.items() if q.grad is not None])
+    p -= 0.1 * p.grad  # needs no no_grad(): an ordinary pass records nothing
+    p.grad = None
+
+weights = {"w1": torch.tensor(1.0, requires_grad=True), "w2": torch.tensor(2.0, requires_grad=True)}
+handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.values()]
+(weights["w2"] * (weights["w1"] * 3)).backward()
+print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
+
+# %% [markdown]
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The node that saved `w2` is also the one that sends `w2` its gradient. So it has run before the hook is called.
+#
+# > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. In this pass they do not need the old weight any more.
+#
+# Other nodes may still want the old number. An example is a node that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the step, the version check of lesson 07 stops the pass:
+
+# %% tags=["C12.7"]
+w1, w2 = weights.values()
+late = (w1 * 3) * w2.detach()
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    (w2 * late).backward()
+
+# %% [markdown]
+# **12.6 · Step during backward** (10 minutes). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning, and nobody passes `create_graph=True`.) The code below makes three mistakes.
+
+
+# %%
+def step_in_backward(torch, parameters, lr):
+    handles = []
+    for p in parameters:
+        handles.append(p.register_hook(lambda grad: p.sub_(lr * grad)))
+    return handles
+
+
+L.check("12.6", step_in_backward)
 
 # %% [markdown]
 # ## When does a wrong hook raise?
@@ -416,7 +460,13 @@ with x.register_hook(lambda grad: grad.mul_(2)):
         x.sum().backward()
 
 # %% [markdown]
-# **12.3 · Repair the logger** (8 minutes). It should run the pass and return the norm of the gradient that *this pass* brings to each parameter: a dictionary, name to number, without those that no gradient reaches. Some parameters may be frozen, or have a `.grad` already. The gradients must be added to `.grad` as ever, in one pass, with no `.grad` taken away meanwhile: hooks of the caller may be looking. Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails; its error goes to the caller. (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
+# **12.3 · Repair the logger** (8 minutes, optional: 12.7 asks for much the same, on layers). It should run the pass and return a dictionary, name to number: the norm of the gradient that *this pass* brings to each parameter.
+#
+# - Parameters that no gradient reaches are left out. Some may be frozen, or have a `.grad` already.
+# - The gradients are added to `.grad` as ever, in one pass. No `.grad` is taken away meanwhile, because hooks of the caller may look at it.
+# - Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails. Its error goes to the caller.
+#
+# (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
 
 
 # %%
@@ -432,6 +482,29 @@ L.check("12.3", gradient_norms)
 
 
 # %% [markdown]
+# **12.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `c = torch.tensor([0.0, 1.0])`. At the end `y.sum().backward()` is called, and somebody wants `x.grad` to be as in the last column. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and another `x.grad`).
+#
+# | | program | wanted |
+# | --- | --- | --- |
+# | A | `x.register_hook(print); y = x * 3` | `[3, 3]` |
+# | B | `x.register_hook(lambda g: g.norm()); y = x * 3` | `[3, 3]` |
+# | C | `h = x * 3; h.register_hook(lambda g: g.mul_(0)); y = (h + x) * 2` | `[2, 2]` |
+# | D | `h = x * 1; h.register_hook(lambda g: g.clamp(max=1)); h.mul_(10); y = h * 1` | `[10, 10]` |
+# | E | `h = x.detach() * 3; h.register_hook(print); y = h + x` | `[1, 1]` |
+# | F | `x.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(c)); y = x * 3` | `[0, 3]` |
+# | G | `with x.register_hook(lambda g: g * c): y = x * 3` | `[0, 3]` |
+# | H | `h = x * 3; r = h * 1; r.register_hook(lambda g: -g); y = h * 2 + r` | `[3, 3]` |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("12.1", happens)
+
+# %% [markdown]
+# ## A rest
+#
+# You know the hooks of tensors, nodes and leaves. The third sitting finds the place where a NaN is born, and then is about modules.
+#
 # ## Where is a NaN born?
 #
 # We want the square root where x is positive, and 0 elsewhere. `where` picks, and the values are right. But the gradient has a NaN in it. In a large network you would see the NaN in a weight a thousand lines away.
@@ -479,13 +552,14 @@ print("the 0 kept away:    ", torch.autograd.grad(torch.where(x > 0, safe.sqrt()
 # %% [markdown]
 # One thing is missing before you take this guard home. `unbind` makes several results in one node. If this node runs, the hooks of all its results are called, also of one that was never used:
 
-# %%
+# %% tags=["C12.1"]
 used, unused = x.unbind()
 unused.register_hook(lambda grad: print("the hook of what nothing used gets", grad))
 used.backward()
 
 # %% [markdown]
-# It is given None. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
+# It is given None, because the node runs and no gradient has come to this result. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
+
 # %% [markdown]
 # ## What can you hang on a module?
 #
@@ -502,6 +576,8 @@ with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_for
     print("both replaced:  ", relu(x))
 
 # %% [markdown]
+# ## Whose gradients does a hook of a module see?
+#
 # **Full backward hooks** are given the module and two tuples, `grad_input` and `grad_output`. In the program below `x` requires a gradient, and so does the layer's weight. Afterwards both have one in `.grad`.
 #
 # ```python
@@ -534,9 +610,9 @@ print("Warning:", str(said[0].message).split(". ")[0])
 draw(layer(x), names=layer, detail=0)
 
 # %% [markdown]
-# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter. (The purple frames tell which results share memory. They matter in the next cell only.)
+# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
 #
-# The identities have a price. What comes out of the second one is a view that a custom Function made, and may not be edited in place (lesson 08):
+# The identities have a price, and the lower purple frame shows it. What comes out of the second identity, #4, is a view: it shares memory with #3. And a view that a custom Function made may not be edited in place (lesson 08):
 
 # %%
 with expect_error(RuntimeError, "is a view and is being modified inplace"):
@@ -545,7 +621,7 @@ with expect_error(RuntimeError, "is a view and is being modified inplace"):
 # %% [markdown]
 # ## An old script hooks a module: whose gradient does it see?
 #
-# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, and it takes the same hook with the same three arguments. PyTorch asks you not to use it, and a good way to understand why is to guess what it sees.
+# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, it takes the same hook, and PyTorch asks you not to use it. Guess what it sees, and you know why.
 #
 # ```python
 # class Square(torch.nn.Module):
@@ -597,7 +673,7 @@ draw(y)
 # - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module. The node is older, and keeps it.)
 # - `grad_output` is the same with both.
 #
-# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. As soon as somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node need not have the operands that you think of. This is a linear layer with a bias:
+# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. If somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node may have other operands than you think. This is a linear layer with a bias:
 
 # %% tags=["C12.14", "C12.15"]
 def shapes(module, grad_input, grad_output):
@@ -620,33 +696,14 @@ for register, other in (kinds, kinds[::-1]):
 #
 # ## Exercises
 #
-# **12.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `c = torch.tensor([0.0, 1.0])`. At the end `y.sum().backward()` is called, and somebody wants `x.grad` to be as in the last column. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and another `x.grad`).
-#
-# | | program | wanted |
-# | --- | --- | --- |
-# | A | `x.register_hook(print); y = x * 3` | `[3, 3]` |
-# | B | `x.register_hook(lambda g: g.norm()); y = x * 3` | `[3, 3]` |
-# | C | `h = x * 3; h.register_hook(lambda g: g.mul_(0)); y = (h + x) * 2` | `[2, 2]` |
-# | D | `h = x * 1; h.register_hook(lambda g: g.clamp(max=1)); h.mul_(10); y = h * 1` | `[10, 10]` |
-# | E | `h = x.detach() * 3; h.register_hook(print); y = h + x` | `[1, 1]` |
-# | F | `x.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(c)); y = x * 3` | `[0, 3]` |
-# | G | `with x.register_hook(lambda g: g * c): y = x * 3` | `[0, 3]` |
-# | H | `h = x * 3; r = h * 1; r.register_hook(lambda g: -g); y = h * 2 + r` | `[3, 3]` |
-
-# %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("12.1", happens)
-
-# %% [markdown]
 # **12.2 · Diagnose** (6 minutes). Six bug reports about hooks. Which change cures each? Choose from `"bind the name"`, `"detach what you keep"`, `"remove the handle"`, `"return a new tensor"`, `"return None"`, `"register it later"`, `"hook the parameter"`, `"call the module"`. Two are not needed.
 #
-# - A "I log all gradient norms: `for name, p in net.named_parameters(): p.register_hook(lambda g: norms.update({name: g.norm()}))`. The log has one line, that of the last parameter."
-# - B "I keep a layer's output of every batch with `lambda m, args, out: kept.append(out)`. Memory fills up, and by much more than these outputs."
-# - C "Every evaluation begins with `net.register_forward_hook(count)`. In the tenth, each batch is counted ten times."
-# - D "To keep one layer's weight from large gradients, a full backward hook of the layer returns clamped gradients. Those of the weight are as large as before."
-# - E "I keep features with `lambda m, args, out: kept.setdefault(m, out.detach())`. Since then the layers in front of `m` have no gradients."
-# - F "`h.register_hook(check)`, then `h.mul_(scale)`. What `check` sees is `scale` times too large."
+# - A "I log the norms of all gradients: `for n, p in net.named_parameters(): p.register_hook(lambda g: log.update({n: g.norm()}))`. After a pass there is one norm in `log`."
+# - B "`layer.register_forward_hook(lambda m, args, out: outputs.append(out))`. After 200 batches the memory is full. The 200 tensors in `outputs` make up a hundredth of that."
+# - C "`evaluate(net)` begins with `net.register_forward_hook(count)` and a count of 0. The same 50 batches are 50 in the first evaluation, 100 in the second, and 500 in the tenth."
+# - D "`layer.weight.grad` explodes. So `layer.register_full_backward_hook(lambda m, gi, go: tuple(g.clamp(-1, 1) for g in gi))`. It explodes as before."
+# - E "I collect features in the middle of a net: `middle.register_forward_hook(lambda m, args, out: features.setdefault(m, out.detach()))`. Since then the first half of the net does not learn."
+# - F "`h.register_hook(check)`, and in the next line `h.mul_(4)`. By hand I get 2 for the `h` that the rest of the program reads. `check` prints 8."
 
 # %%
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
@@ -654,7 +711,11 @@ cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("12.2", cures)
 
 # %% [markdown]
-# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. Each child takes one tensor and returns one. Nobody else uses these two, and no child edits in place. Where no input requires a gradient, None stands for the first number. The pass itself may fill `.grad` of the leaves; your hooks should be gone afterwards, also if the pass fails. The script is from 2018.
+# **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. The script is from 2018.
+#
+# - Each child takes one tensor and returns one. Nobody else uses these two, and no child edits in place.
+# - Where no input requires a gradient, None stands for the first number.
+# - The pass itself may fill `.grad` of the leaves. Your hooks should be gone afterwards, also if the pass fails.
 
 
 # %%
@@ -679,7 +740,7 @@ L.check("12.7", norms_by_layer)
 #
 # *When, and in which order*
 #
-# - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration; each gets what the one before returned, and None leaves the gradient as it is.
+# - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, or with None if its node runs and no gradient has come to it, in the order of registration; each gets what the one before returned, and None leaves the gradient as it is.
 # - **C12.4** The order is: hooks of the tensor, retain_grad(), prehooks of its node, the node, hooks of the node; at a leaf: hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
 # - **C12.8** autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no post-accumulate hooks.
 # - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one.

@@ -21,8 +21,9 @@ def noting(log, name, result=None):
 
 
 def test_c12_1_once_in_order(torch):
-    """A tensor's hooks are called once in a pass, with the whole sum of its gradient, in the order of registration;
-    each gets what the one before returned, and None leaves the gradient as it is."""
+    """A tensor's hooks are called once in a pass, with the whole sum of its gradient, or with None if its node runs
+    and no gradient has come to it, in the order of registration; each gets what the one before returned, and None
+    leaves the gradient as it is."""
     for make in (lambda x: x * 3, lambda x: x):  # a result, and a leaf
         seen, x = [], leaf(torch, 2.0)
         h = make(x)
@@ -33,6 +34,17 @@ def test_c12_1_once_in_order(torch):
 
         assert seen == [("first", 5.0), ("third", 50.0)]
         assert x.grad.item() == (150.0 if h is not x else 50.0)
+
+    seen, x = [], leaf(torch)
+    used, unused = x.unbind()
+    unused.register_hook(seen.append)
+    used.backward()
+    assert seen == [None] and x.grad.tolist() == [1.0, 0.0]
+
+    seen, x, c = [], leaf(torch), leaf(torch)
+    c.register_hook(seen.append)
+    function(torch, lambda ctx, x, c: x * c, lambda ctx, grad: (grad, None)).apply(x, c).sum().backward()
+    assert seen == [None] and c.grad is None
 
 
 def test_c12_2_everything_behind(torch):

@@ -42,7 +42,8 @@ def hooks_in_words(check):
                 return not_yet(f"The pass refuses what your hook returned: {error}.")
             if not any(each.co_filename == code.co_filename for each in met):
                 raise
-            return not_yet(f"When the pass called your hook, it raised {type(error).__name__}: {error}.")
+            said = str(error).rstrip(".")
+            return not_yet(f"When the pass called your hook, it raised {type(error).__name__}: {said}.")
 
     return careful
 

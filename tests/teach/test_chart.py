@@ -41,6 +41,13 @@ def test_a_chart_is_drawn_with_its_labels_and_the_same_each_time():
     assert {"text/plain", "text/html"} == set(figure._repr_mimebundle_())
 
 
+def test_whole_numbers_have_whole_ticks():
+    """No tick stands between two epochs; where numbers are floats, ticks may stand between them."""
+    for kind, halves in ((int, False), (float, True)):
+        svg = drawing(chart({"one": {"ours": {kind(i): 1 for i in range(1, 21)}}}, across="epoch", up="loss"))
+        assert (">2.5<" in svg) == halves
+
+
 def test_bars_stand_side_by_side_with_their_numbers():
     """Fractions are written as fractions, in the text and at the bars; a bar for each point and no line."""
     shares = {"whole": {1: Fraction(1, 4), 2: Fraction(1, 4)}, "parts": {1: Fraction(1, 6), 2: Fraction(1, 2)}}

@@ -202,6 +202,14 @@ def test_given_names_win(torch):
     assert "from weight" in draw(y, names={x: "weight"}).text
 
 
+def test_several_tensors_without_a_graph_have_one_sentence(torch):
+    """One line says that no graph is behind them; one tensor alone has a sentence of its own."""
+    weight, copied = torch.tensor([2.0], requires_grad=True), torch.tensor([2.0])
+
+    assert "\nNo graph is behind weight and copied: no recorded operation" in draw(weight, copied).text
+    assert "weight is a leaf" in draw(weight).text
+
+
 # --- bad input ---------------------------------------------------------------------------------------------
 
 

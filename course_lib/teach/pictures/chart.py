@@ -55,6 +55,8 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
             axis.set(title=title, xlabel=across, **({"xscale": "log", "yscale": "log"} if log else {}))
             if log:
                 plain_ticks(axis, lines)
+            elif not bars and all(isinstance(x, int) for points in lines.values() for x in points):
+                axis.xaxis.get_major_locator().set_params(integer=True)  # no epoch 2.5
             if numbers:
                 number_points(axis, lines)
             axis.spines[["top", "right"]].set_visible(False)

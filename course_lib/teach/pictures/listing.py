@@ -18,9 +18,13 @@ def facts(graph):
             f"a write through one is not counted by the other."
         )
     leaves = {node.leaf for node in graph.nodes}
-    for value in [graph.values[i] for i in graph.asked if i not in leaves]:
-        if value.node is None and not value.outside and not value.problem:
-            found.append(alone(graph, value))
+    asked = [graph.values[i] for i in graph.asked if i not in leaves]
+    lonely = [value for value in asked if value.node is None and not value.outside and not value.problem]
+    if len(lonely) > 1 and not graph.counts[0]:
+        names = ", ".join(value.name for value in lonely[:-1])
+        found.append(f"No graph is behind {names} and {lonely[-1].name}: no recorded operation computed them.")
+    else:
+        found += [alone(graph, value) for value in lonely]
     for value in graph.values:
         if value.grad_of is not None:
             leaf = graph.title(value.grad_of)

@@ -48,5 +48,6 @@ EXERCISE = Predict(
         Mistake("no_grad writes", "B is right. But with recording it writes as well: recording does not matter here.",
                 ["B"], also=(["B", "D"],)),
     ),
-    reveals=("Only the mode decides", "switches off recording, and not training"),
+    reveals=("Only the mode decides", "forward pass itself writes the buffers",
+             "switches off recording, and not training"),
 )  # fmt: skip

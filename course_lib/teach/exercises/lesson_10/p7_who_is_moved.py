@@ -48,5 +48,5 @@ EXERCISE = Predict(
         Mistake("only None", "It is the other way round: a is the only one that the step leaves out.", ["a"]),
         Mistake("nobody", "Two of them have a .grad, and that is all that `step()` asks for.", []),
     ),
-    reveals=("plain SGD moves only the frozen one", "never for `requires_grad`"),
+    reveals=("plain SGD moves only the frozen one", "never for `requires_grad`", "The frozen weight goes up"),
 )  # fmt: skip

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 03 · Vector-Jacobian products: what does backward compute when there are many outputs?
 #
-# **A layer of a network takes 4096 numbers, multiplies them by its weights, and sends the results through `tanh`. Each of its 4096 outputs has a slope for each of its inputs, and calculus tells you to write all these slopes into a table. How steep `tanh` is depends on the sample, so each sample needs a table of its own. For a hundred such layers and a batch of 64 samples, the tables would need some 430 gigabytes, 64 times as much as all the weights. And yet such a network trains on a single machine. So where are they?**
+# **A layer of a network takes 4096 numbers, multiplies them by its weights, and sends the results through `tanh`. Each of its 4096 outputs has a slope for each of its inputs, and calculus tells you to write all these slopes into a table. Such a table has 4096 rows of 4096 numbers, as many as the layer has weights. And how steep `tanh` is depends on the sample, so each sample needs a table of its own. For a hundred such layers and a batch of 64 samples, the tables would need some 430 gigabytes, 64 times as much as all the weights. And yet such a network trains on a single machine. So where are they?**
 #
 # They do not exist. Backward never computes one. What it computes instead is smaller, it is what you need, and it is the reason why everybody walks *backwards* through a network, from the loss to the weights. Once you have seen it, the rules of all operations become things that you can derive with a pencil.
 #
@@ -36,8 +36,9 @@ from course_lib.teach import chart, draw, expect_error, grids, ledger, lesson, s
 L = lesson(3)
 
 # %%
-slopes = 4096 * 4096  # of one layer, for one sample
-print(f"{slopes:,} slopes; times 100 layers, times 64 samples, times 4 bytes: {slopes * 100 * 64 * 4 / 1e9:.0f} gigabytes")
+slopes = 4096 * 4096
+print(f"one table, of one layer and one sample: {slopes:,} slopes, {slopes * 4 / 1e6:.0f} megabytes at 4 bytes each")
+print(f"the tables of 100 layers and 64 samples: {slopes * 4 * 100 * 64 / 1e9:.0f} gigabytes")
 
 # %% [markdown]
 # ## Two outputs: where does backward start?
@@ -109,7 +110,7 @@ grids(
 #
 # A row of numbers times a table is a *vector-Jacobian product*, **VJP** for short. This is what `backward` computes, at each node and for the whole graph.
 #
-# You can use it to look at single rows. The upstream gradient `[1, 0]` asks for the first output only. Other numbers mix the rows. In the third line below the upstream gradient is the sum of the two above it, and so is the result. In the last line it is twice the one above, and so is the result. That is what "linear" means.
+# You can use it to look at single rows. The upstream gradient `[1, 0]` asks for the first output only. Other numbers mix the rows:
 
 # %% tags=["C03.3"]
 for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
@@ -117,6 +118,8 @@ for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
     print(upstream, "gives", [slope.item() for slope in row])
 
 # %% [markdown]
+# **Notice:** the first two lines are the two rows of the Jacobian. The third upstream gradient is the sum of these two, and so is its result. The last one is twice the one above it, and so is its result. That is what "linear" means.
+#
 # ## So where is the table?
 #
 # Apply `exp` to 1000 numbers. Output i depends on input i only. So the Jacobian has a million entries, and all of them are zero but those on the diagonal. The node saves its 1000 results, which happen to be its slopes, and multiplies by them. That is its whole rule.
@@ -138,6 +141,16 @@ print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:",
 
 # %% [markdown]
 # 4,000 bytes against 4,000,000, and a thousand passes. The table is never built because it is never needed: a node only has to know how to *multiply* with it.
+#
+# The network of the beginning has a `tanh` in each of its layers. That, too, keeps its results and nothing else, for all 64 samples together:
+
+# %%
+with ledger() as held:
+    result = torch.zeros(64, 4096, requires_grad=True).tanh()
+print(f"kept by tanh: {held.peak:,} bytes; in 100 layers: {held.peak * 100 / 1e6:.0f} megabytes")
+
+# %% [markdown]
+# So 105 megabytes take the place of the 429 gigabytes.
 #
 # ## A bias is added to every row: what is its gradient?
 #
@@ -175,7 +188,7 @@ draw(y)
 #
 # - All three green boxes still say that `.grad` is None. `autograd.grad` caught what was on its way to them. Use it to *look* at gradients, and use `backward` when an optimizer is to use them.
 # - `MmBackward0`, the matrix product, has saved both matrices. `AddBackward0` has saved nothing.
-# - `y` is 2 by 2, and `c` has two numbers. Between them is a single node, the addition, which hands on what it gets. So who made two numbers out of four? (The engine did, behind the node's back. You will see where in the second sitting.)
+# - `y` is 2 by 2, and `c` has two numbers. Between them is a single node, the addition, which hands on what it gets. Yet two numbers have come out. Why they must be added comes now, and where the engine does it in the second sitting.
 #
 # Adding `c` to two rows is called **broadcasting**: each number of `c` is used twice, once in each row. And you know from lesson 00 what happens when something is used twice: there are two paths, and the gradients of the two paths are added. Here, that means adding the rows of `G`:
 
@@ -209,8 +222,6 @@ print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item()
 
 # %% [markdown]
 # ## Exercises: three rules
-#
-# (Where a check speaks of *weights*, it means the numbers of the upstream gradient.)
 #
 # **03.2 · The rule of a linear layer** (5 minutes). `nn.Linear` keeps its weight one row an *output*, and computes `x @ W.T`. `grad` is the upstream gradient of that product. Return the gradients for `x` and for `W`.
 
@@ -267,7 +278,7 @@ grids(
 # **Notice:** the two tables on the left are known. There are two ways to get from them to the three slopes on the right.
 #
 # - **Backwards.** Start at the output with the upstream gradient 1, and ask at each step: how much does `y` change when *this* number changes? You multiply a row by a table, from the left. That is the vector-Jacobian product from above.
-# - **Forwards.** Start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move? You begin at the right end, with a column called a *nudge*: 1 for this input, and 0 for the others. Each table is multiplied by the column. That is a *Jacobian-vector product* (JVP):
+# - **Forwards.** Start at one input, say `x0`, and ask the opposite question: if `x0` moves by 1, how much does everything behind it move? In the formula the inputs stand on the right, so you begin there, with a column called a *nudge*: 1 for this input, and 0 for the others. Each table is multiplied by the column. That is a *Jacobian-vector product* (JVP):
 
 # %%
 grids(
@@ -359,7 +370,7 @@ for sweeps in (backward_sweeps, forward_sweeps):
 # %% [markdown]
 # And now look at training. The inputs that we care about are the weights, and there may be a billion of them. The output is the loss, and there is one. One sweep backwards, or a billion sweeps forwards: this is the whole reason why we walk backwards. (The names to search for are **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.)
 #
-# The cell below checks this on the engine itself. `functional.jacobian` fills the table row after row, and a hook counts the backward passes.
+# The cell below checks the backward half of this on the engine itself. `functional.jacobian` fills the table row after row, and a hook counts the backward passes. (The forward half was counted by our little programs alone: the engine only runs backwards.)
 
 # %%
 def network(x, outputs):
@@ -387,7 +398,7 @@ L.check("03.6", cost)
 # %% [markdown]
 # **Where this argument ends.** Three things are good to know before you repeat it to somebody.
 #
-# *It is about the number of outputs, not about neural networks.* How do ten thousand points of a simulated orbit depend on the mass of one planet? That is one input and many outputs, and a single forward sweep answers it. PyTorch has forward mode as well (`torch.func.jvp`, `torch.func.jacfwd`). Our engine only runs backwards.
+# *It is about the number of outputs, not about neural networks.* How do ten thousand points of a simulated orbit depend on the mass of one planet? That is one input and many outputs, and a single forward sweep answers it. PyTorch has forward mode as well (`torch.func.jvp`, `torch.func.jacfwd`).
 #
 # *It counts multiplications, not memory.* A forward sweep runs along with the computation and may forget each step as soon as the next one is done. A backward sweep cannot begin before the computation has ended, and then it needs what the steps computed. So every node keeps tensors until its turn comes, and the longer the chain, the more is kept. Lesson 06 is about nothing else.
 #
@@ -427,18 +438,27 @@ print(f"{(x * x.exp() * d).sum().item():.6f} with a wrong rule: x times the slop
 # ```
 
 # %% [markdown]
-# ## What is refused?
+# ## Which shapes are refused?
 #
-# The upstream gradient is not broadcast: its shape must be exactly that of the outputs. And nobody sums for you when you write a gradient by hand: assigning `G` to `c.grad` raises. But `c - 0.1 * G` does broadcast, and your bias has become a matrix, so be careful there. The third error is about an input that is not behind the outputs. Ask for None instead, or for zeros:
+# The upstream gradient is not broadcast: its shape must be exactly that of the outputs. And nobody sums for you when you write a gradient by hand. For the bias, `G` is still to be added over the rows:
 
-# %% tags=["C03.10", "C03.11"]
+# %% tags=["C03.11"]
 y = A @ B + c
 with expect_error(RuntimeError, "Mismatch in shape"):
     y.backward(torch.ones(2))  # two numbers for four outputs
 with expect_error(RuntimeError, "attempting to assign a gradient of size '[2, 2]'"):
     c.grad = G  # by hand, not summed
 print((c - 0.1 * G).shape)
-other = torch.ones(2, requires_grad=True)
+
+# %% [markdown]
+# **Notice** the last line. A step with the same `G` raises nothing: the subtraction broadcasts, and your bias has become a matrix. Be careful there.
+#
+# ## What does an input get that is not behind the outputs?
+#
+# `autograd.grad` refuses such an input. You can ask for None instead, or for zeros:
+
+# %% tags=["C03.10"]
+other = torch.ones(2, requires_grad=True)  # y does not depend on it
 with expect_error(RuntimeError, "appears to not have been used in the graph"):
     torch.autograd.grad(y, [c, other], G)
 print(torch.autograd.grad(y, [c, other], G, allow_unused=True))
@@ -451,7 +471,7 @@ print(torch.autograd.grad((other * 0).sum(), other))  # behind the output: no er
 # Your engine knows numbers, and three operations. Now it gets tensors of every shape. In `my_engine.py`:
 #
 # 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element, with PyTorch's words: "grad can be implicitly created only for scalar outputs".
-# 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape. Call it in one place, in `Node.__call__`, for all operations.
+# 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape, as you did in 03.3. Call it in one place, in `Node.__call__`, for all operations.
 # 3. A formula may also ask for the `shape` of the first operand.
 # 4. What stands behind the operands is no tensor: the 2 in `x ** 2`, the shapes in `x.reshape(4)` and `x.expand((2, 3))`. `operation` hands such a setting to `forward` as it is, and to a formula that names it. The row of the power begins `operation("Pow", lambda a, n: a ** n, lambda g, a, n: …`. (Do not call a setting `shape`; that name is taken.)
 # 5. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. For `sum` and `mean`, over all elements will do. The names are up to you. The checkpoint tries them one after the other, and says which differs.

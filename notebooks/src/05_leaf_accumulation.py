@@ -24,7 +24,7 @@
 # - tell a gradient that is zero from a gradient that is missing, and say when the difference moves a weight;
 # - say who else can see the memory in which a gradient lies, and when you need a copy.
 #
-# **Minutes** 80, with the exercises · **Needs** lesson 00, and lessons 01 to 04 for the piece of your own engine · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
+# **Minutes** 80, with the exercises; a rest is marked in the middle · **Needs** lesson 00, and lessons 01 to 04 for the piece of your own engine · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
 #
 # [← 04 The engine](04_the_engine.ipynb) · [all lessons](home.ipynb) · [06 Saved tensors →](06_saved_tensors.ipynb)
 
@@ -102,13 +102,13 @@ print("written to, since it was made:", g._version)
 # %% [markdown]
 # The middle line is the reason. `g = w.grad` makes no copy. In Python it gives a second name to the same object, and whoever writes to the object is seen under both names. If you want to keep a gradient, keep a copy of it: `g = w.grad.clone()`.
 #
-# > **The rule.** A backward pass *accumulates*: it adds what arrives at a leaf to the leaf's `.grad`, in place.
+# > **The rule.** A backward pass *accumulates*: if a leaf has a `.grad` already, what arrives is added to it, in place.
 #
 # ## So why did the loss turn around?
 #
 # You can now read the loop from the beginning. In step 1, `.grad` is empty, the slope 1 arrives, and the step goes from 1 to 0.5. In step 2 the slope 0.5 arrives, and it is *added* to the 1 that is still there. The step subtracts half of 1.5 instead of half of 0.5. From then on, each step moves by everything that has ever arrived.
 #
-# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below is the loop without that line, and with it. The last two numbers are what `.grad` holds at the end, and the sum of the slopes of all five steps. (The slope is `w` itself. So we get that sum by adding all values that `w` has had.)
+# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below is the loop with that line, and without it. Each list holds the values of `w`, which are also its slopes. Compare the last two numbers of the second line: what `.grad` holds at the end, and the sum of all five slopes.
 
 # %% tags=["C05.7", "P12"]
 for clears in (True, False):
@@ -120,10 +120,12 @@ for clears in (True, False):
         (w * w / 2).backward()
         with torch.no_grad():
             w -= 0.5 * w.grad
-    print("clears: " if clears else "forgets:", values, "| .grad", w.grad.item(), "| all slopes", sum(values))
+    print("clears: " if clears else "forgets:", values, "| .grad", w.grad.item(), "| sum of the slopes", sum(values))
 
 # %% [markdown]
-# The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far. This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
+# The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far.
+#
+# This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
 #
 # ## Exercises: an easy one already now
 #
@@ -144,11 +146,11 @@ L.check("05.4", order)
 # %% [markdown]
 # ## Which tensors store the gradients that pass by?
 #
-# Why does PyTorch work like this, if forgetting it hurts so much? Because adding is exactly what you want in two other situations. One is a tensor that is used several times in a program. The other is a batch that is too large for your memory. We look at them in this order.
+# Why does PyTorch add, if forgetting to clear hurts so much? Because adding is exactly what you want in two other situations: when a tensor is used several times in a program, and when a batch is too large for your memory. We look at them in this order.
 #
 # Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
 #
-# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Lesson 04 has shown how often that is: a node runs once, when the gradients of all paths have been added up. New is the question of this section: what do `h` and `k`, the tensors in the middle, store of the gradients that pass by?
+# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Look for two things: how often it is called, and what `h` and `k`, the tensors in the middle, store of the gradients that pass by.
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -162,9 +164,9 @@ with warnings.catch_warnings():
     print("h.grad:", h.grad, "k.grad:", k.grad)
 
 # %% [markdown]
-# **Notice:** the hook was called once, with 8s. Within one pass the engine adds up what comes along all paths before it lets `AccumulateGrad` run. So there are two sums, and it helps to keep them apart. The sum over the *paths of one pass* is taken before the leaf is reached. The sum over *several passes* is taken in `.grad`.
+# **Notice:** the hook was called once, with 8s. Within one pass the engine adds up what comes along all paths before it lets `AccumulateGrad` run. So there are two sums. The sum over the *paths of one pass* is taken before the leaf is reached. The sum over *several passes* is taken in `.grad`.
 #
-# The news is in the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
+# Now the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
 #
 # > **The rule.** Only leaves store a gradient, and each of them receives one sum in a pass.
 #
@@ -190,20 +192,20 @@ with warnings.catch_warnings():
 L.predict("05.p2", None)
 
 # %% [markdown]
-# We make both graphs first, so that they fit into one picture. No pass has run yet. (`detail=0` leaves out contents and what nodes save, which does not matter here.)
+# We make both graphs first, so that they fit into one picture. No pass has run yet. Look at the two coloured bands: `parts` draws them around the means, nodes 2 and 5, and writes there how many samples each of them averages. (`detail=0` leaves out what does not matter here.)
 
 # %%
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
 first, last = [(w * part).mean() / 2 for part in parts]
 names = {"w": w, "first": first, "last": last, "three samples": parts[0], "the outlier": parts[1]}
-draw(first, last, names=names, detail=0)
+draw(first, last, names=names, detail=0, parts={"3 samples": (2, 2), "1 sample": (5, 5)})
 
 # %% [markdown]
 # **Notice:**
 #
-# - There are two separate graphs. The only thing that they have in common is the green box of `w`, in which their gradients will meet.
-# - Each graph goes through a mean of its own, `MeanBackward0`. In one graph it is the mean of three numbers, and in the other the mean of a single one. After that, both are divided by 2.
+# - Each graph has a mean of its own. The upper one divides by 3, the lower one by 1. Then both results are divided by 2.
+# - The two graphs meet only in the green box of `w`, where their gradients are added.
 #
 # Now the two passes, one after the other:
 
@@ -222,14 +224,19 @@ x.mean().backward()
 whole, x.grad = x.grad, None
 for part in (x[:3], x[3:]):
     (part.mean() / 2).backward()
-lines = {"in the whole batch": whole, "in two parts": x.grad}
-counts = {name: {k + 1: Fraction(grad[k].item()).limit_denominator(9) for k in range(4)} for name, grad in lines.items()}
+
+
+def as_fractions(grad):
+    return {number: Fraction(slope).limit_denominator(9) for number, slope in enumerate(grad.tolist(), 1)}
+
+
+counts = {"in the whole batch": as_fractions(whole), "in two parts": as_fractions(x.grad)}
 chart({"how much a sample counts": counts}, across="sample (the fourth is the outlier)", up="slope", bars=True)
 
 # %% [markdown]
 # **Notice:** in the whole batch each sample counts 1/4. In two parts the outlier counts 1/2, twice what it should, and the others count 1/6.
 #
-# These numbers are the factors along each path of the picture, multiplied. A sample of the first part is divided by 3, in its mean, and then by 2. The outlier is alone in its mean, so it is only divided by 2.
+# You can read these numbers off the picture of the graphs. A sample of the first part is divided by 3, in its mean, and then by 2. The outlier is alone in its mean, so it is only divided by 2.
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
@@ -264,10 +271,14 @@ def accumulate(torch, w, parts):
 L.check("05.3", accumulate)
 
 # %% [markdown]
+# ## A rest
+#
+# You know now how gradients get into `.grad`. Two things come next: how a gradient of zero differs from none at all, and who else can see a gradient's memory.
+#
 # ## Is a gradient of zero the same as no gradient?
 #
-# `.grad` can be empty in two ways. It can be None, or it can be a tensor of zeros. They mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros are a gradient like any other: one that was written there when it was cleared, or one that has arrived and was zero, or several that add up to zero.
-#
+# If nothing is to be seen in `.grad`, it is either None or a tensor of zeros. The two mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros are a gradient like any other: one that was written there when it was cleared, or one that has arrived and was zero, or several that add up to zero.
+
 # %% tags=["C05.2"]
 u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
 (u * 0 + v * 7).sum().backward()  # z takes no part
@@ -315,21 +326,35 @@ print(v.grad)
 L.predict("05.p3", None)
 
 # %% tags=["C05.9", "P13"]
-w, velocity = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0)
-for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
-    w.grad = gradient
-    if w.grad is not None:
-        with torch.no_grad():
-            velocity.mul_(0.9).add_(w.grad)
-            w.sub_(velocity)  # learning rate 1
-    print(w)
+def walk(gradients):
+    w, velocity, values = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0), []
+    for gradient in gradients:
+        w.grad = gradient
+        if w.grad is not None:
+            with torch.no_grad():
+                velocity.mul_(0.9).add_(w.grad)
+                w.sub_(velocity)  # learning rate 1
+        values.append(round(w.item(), 4))
+    return values
+
+
+one, zero = torch.tensor(1.0), torch.tensor(0.0)
+print(walk([one, zero, None]))
 
 # %% [markdown]
 # **Notice:** the gradient of the second step was zero, and `w` moved by 0.9.
 #
 # The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it. None means that this parameter is left out of the step, and so is its velocity.
 #
-# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. If you write zeros into its gradients, the layer drifts on, as `w` did here. If you set them to None, it rests.
+# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. Here `w` is to be frozen from the second step on, once with zeros and once with None:
+
+# %%
+frozen = {"zeros": walk([one] + 14 * [zero]), "None": walk([one] + 14 * [None])}
+lines = {name: dict(enumerate(values, 1)) for name, values in frozen.items()}
+chart({"w, frozen from step 2 on": lines}, across="step", up="w")
+
+# %% [markdown]
+# The first step has moved `w` from 1 to 0, and there it was to stay. With None it does. With zeros it drifts away, in the end nearly to −7.
 #
 # > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
 #
@@ -366,9 +391,9 @@ L.check("05.5", momentum)
 # %% [markdown]
 # ## In whose memory does a gradient lie?
 #
-# At the beginning `g` changed although no line of the program wrote to it. Two names stood for one tensor, and you had made the second name yourself. So it is fair to ask: are there cases in which the *engine* lets two names share one memory?
+# At the beginning `g` changed although no line of the program wrote to it. Two names stood for one tensor, and you had made the second name yourself. Can it also happen that the *engine* lets two names share one memory?
 #
-# The addition is the first suspect. The slope of `a + b` is 1 for both operands, so its node sends the same numbers both ways. If it sent the same *memory*, then `a.grad` and `b.grad` would be one tensor. We multiply one of them by 100 and look at the other:
+# Addition is the first suspect. The slope of `a + b` is 1 for both operands, so its node sends the same numbers both ways. Does it send the same *memory*? Then `a.grad` and `b.grad` would be one tensor. We multiply one of them by 100 and look at the other:
 
 # %% tags=["C05.4"]
 a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -376,12 +401,21 @@ a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 print(a.grad.mul_(100), b.grad)
 
 # %% [markdown]
-# `b.grad` still holds ones. Here each leaf has been given a memory of its own.
+# `b.grad` still holds ones. Each leaf has been given a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). Here the graph is a single `view`, which looks at the numbers of `x` in another shape (lesson 08). A hook on `x` asks of each gradient that arrives whether it lies in the memory of `given`. (`data_ptr()` is the address at which a tensor's numbers begin.)
+# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). Forward, it moves no number. You can see that from `data_ptr()`, the address at which a tensor's numbers begin:
+
+# %%
+x = torch.ones(2, requires_grad=True)
+print(x.view(2, 1).shape, "in the memory of x:", x.view(2, 1).data_ptr() == x.data_ptr())
+
+# %% [markdown]
+# Backward, a view has just as little to do. Its slope is 1 everywhere, so the numbers stay as they are. All that it changes is the shape, from (2, 1) back to (2,). And it does that in the same way as forward.
+#
+# Here two passes run, one with `given` and one with a clone of it. A hook on `x` asks of each gradient that arrives whether it lies in the memory of `given`:
 #
 # ```python
-# x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
+# given, same = torch.ones(2, 1), []
 # x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 # for gradient in (given, given.clone()):
 #     x.view(2, 1).backward(gradient)
@@ -394,38 +428,47 @@ print(a.grad.mul_(100), b.grad)
 L.predict("05.p4", None)
 
 # %% tags=["C05.10", "P26"]
-x, given, same = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
+given, same = torch.ones(2, 1), []
 x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 for gradient in (given, given.clone()):
     x.view(2, 1).backward(gradient)
 print(same)
 
 # %% [markdown]
-# In the first pass, the numbers that you had in your hand arrived at the leaf. On the way back through a view, a gradient is looked at in the old shape, and not copied.
+# In the first pass, the very numbers that you had in your hand arrived at the leaf, in your memory. The clone has a memory of its own.
 #
-# What happens then is one of the few places where our engine and PyTorch differ. PyTorch makes this very memory the leaf's `.grad`, and saves a copy. The second pass adds into it, so `given` holds other numbers afterwards, although the program never wrote to it. Our engine makes a copy in this case. So here is a *record*: the first lines were printed by PyTorch once, and a test prints them again and compares.
+# > **The rule.** What you hand to backward can arrive at a leaf as it is, in your memory. If you need it afterwards, hand over a clone.
+#
+# ## Does the leaf keep that memory?
+#
+# This is one of the few places where our engine and PyTorch differ. PyTorch makes the memory that arrives the leaf's `.grad`, and so saves a copy. Our engine makes a copy here. Below is a *record*: its first lines were printed by PyTorch once, and a test prints them again and compares. The program has sent ones backward twice, as above.
 
 # %% tags=["engine"]
 recorded("handed to backward")
 print("\non our engine `given` still holds", given.tolist())
 
 # %% [markdown]
-# If you hand over a clone, you are safe on both.
+# In PyTorch `given` holds 2s, although the program never wrote to it. Its memory had become `x.grad`, and the second pass was added into it.
 #
-# **How our engine does it.** The whole of accumulation is one method with three cases. Here it is in a simplified form:
+# To see where the difference comes from, look at accumulation in a simplified form:
 #
 # ```python
-# def apply(self, grad):                       # of AccumulateGrad; self.variable is the leaf
+# def apply(self, grad):                # of AccumulateGrad; self.variable is the leaf
 #     leaf = self.variable
 #     if leaf.grad is None:
-#         leaf.grad = grad, or a copy of it    # a copy if somebody else can see its memory
-#     elif grad has a history of its own:      # lesson 13
-#         leaf.grad = leaf.grad + grad         # a new tensor
+#         leaf.grad = grad              # or a copy of it, if somebody else can see its memory
 #     else:
-#         leaf.grad += grad                    # in place
+#         leaf.grad += grad             # in place
 # ```
 #
-# Can somebody else see this memory? With `a + b`, one gradient is on its way to two leaves. Python counts how many names lead to an object, so the engine sees that there is a second one, and copies. With the view, what arrives is a new object in the memory of `given`. NumPy knows that, so the engine copies as well. PyTorch asks only the first question. The method also counts a write with each `+=`: that was the 1 from above.
+# How can somebody else see the memory of `grad`? In two ways, and you have met both:
+#
+# | program | how | PyTorch | our engine |
+# |---|---|---|---|
+# | `a + b` | *one* tensor is on its way to two leaves | copies | copies |
+# | the view | *two* tensors, `given` and what arrives, lie in one memory | does not copy | copies |
+#
+# PyTorch asks whether somebody else holds the same *tensor*. Our engine also asks whether somebody else sees the same *memory*.
 #
 # ## Why does `w -= lr * w.grad` raise?
 #
@@ -493,7 +536,7 @@ verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("05.2", verdicts)
 
 # %% [markdown]
-# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: in a pass that finds `x.grad` None, as the first one does here, the gradient that arrives may share no memory with `g`, or with the gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
+# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: a gradient that arrives while `x.grad` is None, as in the first pass here, must lie in memory of its own. That may be neither the memory of `g` nor that of a gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
 
 
 # %%
@@ -528,7 +571,7 @@ L.check("05.6", passes)
 # - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
 # - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
 #
-# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition" with reason. PyTorch takes over an arriving gradient if no other tensor object *refers* to it, even if it is a view of memory that somebody else can see. That is why a tensor handed to backward can change, and in rare programs two leaves come to share one memory. Our engine copies a view, unless nobody else can see its memory. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
+# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition" with reason. As PyTorch keeps the memory of a view, in rare programs two leaves come to share one. Our engine copies a view, unless nobody else can see its memory. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
 #
 # **Read on in our engine:** `AccumulateGrad` and `may_be_taken_over` in `course_lib/engine/graph.py`.
 #

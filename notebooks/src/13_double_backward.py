@@ -146,17 +146,8 @@ ahead, behind = (torch.autograd.grad(f(p), p)[0] for p in (x + v / 2, x - v / 2)
 print(ahead - behind)
 
 # %% [markdown]
-# Five ways, one answer. The first two needed two passes each, and would need two passes for a million weights as well.
+# Five ways, one answer. The first two needed two passes each, and would need two passes for a million weights as well. `hessian` has filled the whole table: one recorded pass, and then a pass for each row (lesson 03).
 #
-# **How our engine does it.** Each formula of the table of derivatives is written out twice. In `apply`, `self` is an array, and `cos` is NumPy's: that is quick, and leaves nothing behind. Below is `apply_to_tensors`. Here `self` is a tensor that comes out of its slot with its history, and every operation is recorded. One line of the engine chooses between the two. (PyTorch has one form, on tensors, and switches recording on or off for the whole pass.)
-
-# %% tags=["engine"]
-y = x.sin()
-torch.autograd.grad(y.sum(), x, create_graph=True)  # this form is made when it is first needed
-show(type(y.grad_fn).apply_to_tensors)
-show("engine.backward.GraphTask.apply", max_lines=3)
-
-# %% [markdown]
 # **13.3 · A Hessian times a vector** (6 minutes). `f(x)` is one number, `x` a leaf that requires grad, `v` plain and of the shape of `x`. Return the Hessian of `f` at `x` times `v`, without building the Hessian and without touching any `.grad`. If all second derivatives are zero, because `f` is linear or constant, return zeros. An error in `f`, or in a pass, must come out.
 
 
@@ -207,8 +198,10 @@ def penalty_of(g):
 x = (mix * real + (1 - mix) * fake).requires_grad_()
 (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
 print("slopes", g.tolist(), "of lengths", g.norm(dim=1).tolist())
-parts = {"forward": (1, 3), "1 @ W2.T": (4, 5), "gr * (z > 0): its arrow 1 leads to relu": (6, 6), "gz @ W1.T": (7, 8)}
-picture = draw(g, detail=0, parts=parts)  # before the second pass
+parts = {"forward": (1, 3), "gr = 1 @ W2.T": (4, 5), "gz = gr * (z > 0)": (6, 6), "g = gz @ W1.T": (7, 8)}
+last, relus = g.grad_fn, g.grad_fn.next_functions[0][0]  # nodes 8 and 6: what they saved gets names in the picture
+names = {"g": g, "gz": last._saved_self, "W1.T": last._saved_mat2, "r": relus._saved_self}
+picture = draw(g, detail=0, parts=parts, names=names)  # before the second pass
 penalty_of(g).backward()
 print(W1.grad, b1.grad, W2.grad, b2.grad, sep="\n")
 
@@ -235,7 +228,7 @@ picture
 # %% [markdown]
 # **Notice:**
 #
-# - Look at the bands on the left. The upper one is the forward pass. The other three are the three lines of its backward pass, recorded. Read them upwards from `g`: `W1` comes in at node 7, `W2` at node 4.
+# - Look at the bands on the left. The upper one is the forward pass. The other three are the three lines of its backward pass, recorded. Read them upwards from `g`: `W1` comes in at node 7, `W2` at node 4. (The dashed frame only says that `W1.T` is a view of `W1`.)
 # - Only one arrow leads from there into the critic: arrow 1 of node 6. It goes to `relu` itself, and from there on to `b1`, `x` and `W1`. Only zeros travel on this way.
 # - `b2` has no box.
 #
@@ -272,7 +265,7 @@ held.plot()
 # %% [markdown]
 # **Notice:** the curve climbs in the forward pass, to 22,520 bytes. While the first pass is recorded it climbs on, to 46,524: the recorded backward of `tanh` and the recorded product with `A` save a table of 100 × 30 numbers each, which is 12,000 bytes. The penalty is one more forward step: it saves `g`, and the curve reaches its peak, 54,404 bytes. Only the second pass lets go.
 #
-# (Why `del scores`? The second pass never runs the node of `… @ B`. So only deleting `scores` frees what that node saved.)
+# (`del scores` frees only 120 bytes: what the node of `… @ B` had saved of `B`. The second pass never runs that node, so it could not free them.)
 #
 # ## So why did the penalty of the story teach nothing?
 #
@@ -366,7 +359,7 @@ for p in (W1, b1, W2, b2, x):
 # %% [markdown]
 # It is larger by [[2, 2], [2, 0]], which is the gradient of the scores. (`CopyBackwards` is new: while a pass is recorded, what goes into `.grad` is a recorded copy.) And the second pass, which is not recorded, has added *in place*: `first` is the tensor in `W1.grad`. So a gradient that you hold from the first pass holds another number now, which is not what its history computes.
 #
-# Second, there is the warning, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`. (In PyTorch even Python's garbage collector does not find it: the ring passes through C++.)
+# Second, there is the warning, and it is about memory. `W1.grad` has a history now. This history leads back to `W1`, and `W1` holds its `.grad`. That is a ring. Python's reference counting never frees a ring, so every step leaves one behind, with everything that its graph has saved, unless somebody says `.grad = None`. (On our engine Python's garbage collector finds such a ring in the end. In PyTorch it does not, since the ring passes through C++: we tell you this, and show the ring itself.)
 
 # %% tags=["C13.9", "P18"]
 def forget(first_pass):
@@ -385,12 +378,12 @@ gc.enable()
 draw(found.grad, names={"w": found, "w.grad": found.grad})
 
 # %% [markdown]
-# **Notice:** begin at `w` and follow the arrows. The green one, `.grad`, leads to `w.grad`, this to node 4, the nodes lead to the green box, and the green box to `w`. That is the ring.
+# **Notice:** begin at `w` and follow the arrows. The green one, `.grad`, leads to `w.grad`, this to node 4, the nodes lead to the green box, and the green box to `w`. That is the ring. (`w.grad` is at v1, because the gradient was copied into it.)
 #
 # > **The rule.** For derivatives of derivatives use `autograd.grad`. It fills no leaf, and closes no ring.
 
 # %% [markdown]
-# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and leaves no ring behind.
+# **13.2 · Repair a gradient penalty** (7 minutes). Another common kind: at the real samples, the squared length of each sample's slopes, and the mean of these. Posted with the words "it said *backward through the graph a second time*, so I added retain_graph=True; now the slopes grow, whatever the weight". `real` and `fake` are plain batches (N, D), `critic` gives scores (N, 1). Repair it so that `critic_loss(…).backward()` puts the right gradients, and nothing else, into the `.grad` of the critic's parameters, and so that no ring is left once the loss is deleted.
 
 
 # %%
@@ -509,7 +502,7 @@ print("  wanted, 2 cos² - 2 sin²:  ", 2 * x.detach().cos() ** 2 - 2 * x.detach
 # %% [markdown]
 # **Notice:** `Sine` gives no error, but 1.54 in place of 1.08. The gradient of sin² is 2 · sin · cos. The factor 2 · sin is the upstream gradient, and only that has a history, so only one half of the product rule is computed: 2 cos² = 1.54. The half that is missing, −2 sin², would have come through the cosine, which was an array.
 #
-# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. If somebody writes into the input, the gradient must stay right, or an error must come. (A saved result comes out of its slot with its history, too.)
+# **13.6 · Arrays inside** (8 minutes, optional). 1/x by a library that knows only arrays. Repair it so that `gradcheck` and `gradgradcheck` agree, also for third derivatives, and so that somebody who overwrites the result before backward gets an error. If somebody writes into the input, the gradient must stay right, or an error must come.
 
 
 # %%
@@ -527,9 +520,20 @@ class Reciprocal(torch.autograd.Function):
 L.check("13.6", Reciprocal)
 
 # %% [markdown]
+# ## How does an engine record a backward pass?
+#
+# PyTorch's formulas work on tensors, and recording is switched on or off for the whole pass. Our engine writes each formula of its table out twice. In `apply`, `self` is an array, and `cos` is NumPy's: that is quick, and leaves nothing behind. Below is `apply_to_tensors`. Here `self` is a tensor that comes out of its slot with its history, and every operation is recorded. One line of the engine chooses between the two.
+
+# %% tags=["engine"]
+y = x.sin()
+torch.autograd.grad(y.sum(), x, create_graph=True)  # this form is made when it is first needed
+show(type(y.grad_fn).apply_to_tensors)
+show("engine.backward.GraphTask.apply", max_lines=3)
+
+# %% [markdown]
 # ## Build your own engine: gradients of gradients
 #
-# Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`, and let `create_graph` retain the graph as well, as PyTorch does. Three things follow from it, of some lines each:
+# Yours can do it in PyTorch's way. Your gradients are tensors already, and your formulas are ordinary operations. So recording a pass needs a single argument: run it under `set_grad_enabled(create_graph)`, and let `create_graph` retain the graph as well, as PyTorch does. Three things follow from it, of some lines each:
 #
 # 1. A saved *result* was saved without its history. When the slot is read, give the history back: the node that is reading made it.
 # 2. While recording is on, `AccumulateGrad` makes a new sum, and does not add in place. (With recording off it still adds in place, also to a gradient that has a history.)
@@ -605,12 +609,12 @@ L.defects()
 #
 # - **C13.1** With create_graph=True the formulas of the backward pass are recorded as operations, so a gradient whose formula reads something that requires grad has a grad_fn; its value is the same as without.
 # - **C13.2** create_graph=True also retains the graph, unless retain_graph=False is said; retain_graph=True alone gives a gradient that cannot be differentiated.
-# - **C13.3** A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error about a missing grad_fn for `3 * x`.
+# - **C13.3** A second derivative that is zero comes as zeros for relu(x), as an error about an unused input for `w * x`, and as one about a missing grad_fn for `3 * x`.
 # - **C13.6** With create_graph=True the first pass releases nothing, and the operations that it records save further tensors.
 #
 # *What it is good for*
 #
-# - **C13.4** The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large the Hessian is.
+# - **C13.4** The Hessian times v is the gradient of (g * v).sum(), or of g with the upstream gradient v: two passes, however large the Hessian is.
 # - **C13.5** A penalty on the slopes of `relu(x @ W1 + b1) @ W2 + b2` for x gives gradients to W1 and W2, zeros to b1 and nothing to b2.
 # - **C13.10** Through `w - lr * g` the outer gradient takes in how g depends on w; with a g that has no history, or an update under no_grad, it is another number and there is no error.
 #

@@ -102,8 +102,8 @@ def test_c13_2_two_flags(torch):
 
 
 def test_c13_3_three_kinds_of_zero(torch):
-    """A second derivative that is zero comes as zeros for relu(x), as an unused input for `w * x`, and as an error
-    about a missing grad_fn for `3 * x`."""
+    """A second derivative that is zero comes as zeros for relu(x), as an error about an unused input for `w * x`, and
+    as one about a missing grad_fn for `3 * x`."""
     w = leaf(torch, 5.0)
 
     def first(f):
@@ -126,8 +126,8 @@ def test_c13_3_three_kinds_of_zero(torch):
 
 
 def test_c13_4_hessian_times_vector(torch):
-    """The Hessian times v is the gradient of (g * v).sum(), or of g with the weights v: two passes, however large
-    the Hessian is."""
+    """The Hessian times v is the gradient of (g * v).sum(), or of g with the upstream gradient v: two passes,
+    however large the Hessian is."""
 
     def f(x):
         return (x**3).sum() + x[0] * x[1] + x.prod()

@@ -112,7 +112,7 @@ def test_good_tests_find_every_defect(tmp_path):
         ("import math\n", "not yet", "begins with test_"),
         ("def test_(:\n", "error in your code", "line 1 of my_tests.py"),
         ("exit()\n", "error in your code", "SystemExit"),
-        ("def test_nothing(torch):\n    pass\n", "not yet", "find 0 of 14"),
+        ("def test_nothing(torch):\n    pass\n", "not yet", "so far — your tests find 0 of 14"),
         ("def test_a(torch):\n    pass\n\ndef second(torch):\n    pass\n", "not yet", "begin with test_: second."),
         ("def test_wrong(torch):\n    assert 1 == 2\n", "error in your code", "line 2 of my_tests.py:  assert 1 == 2"),
         ("def test_bare():\n    pass\n", "error in your code", "takes 0 positional arguments"),

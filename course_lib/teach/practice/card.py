@@ -141,7 +141,8 @@ BLUE = "#00588A"
 def verdict(result):
     """The card of an outcome: the words that `result.render()` prints, the outcome with its sign and colour."""
     sign, colour = SIGNS.get(result.outcome, ("·", GREY))
-    parts = [head(result.id, sign, result.outcome, colour), prose(result.text), prose("\n".join(result.details))]
+    word = result.word or result.outcome
+    parts = [head(result.id, sign, word, colour), prose(result.text), prose("\n".join(result.details))]
     if result.printed:
         parts.append(folded("Your code printed:", block(result.printed), is_open=True))
     return Card(result.render(), paper(colour, *parts))

@@ -155,11 +155,12 @@ class Result:
     printed: str = ""  # what the learner's code printed
     mistake: str = ""  # the name of the recognised mistake
     malformed: bool = False  # not in the form of an answer: no first prediction yet
+    word: str = ""  # what is shown in place of the outcome
     allowed: set = field(default_factory=set)  # which entries of the record's `may_change` were needed
 
     def render(self):
         """The whole printed answer; its first line carries the outcome word."""
-        lines = [wrap(f"{self.id:5}  {self.outcome} — {self.text}", first="")]
+        lines = [wrap(f"{self.id:5}  {self.word or self.outcome} — {self.text}", first="")]
         lines += [INDENT + line if line else "" for line in self.details]
         if self.printed:
             shown = self.printed.splitlines()

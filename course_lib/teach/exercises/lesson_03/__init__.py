@@ -1,4 +1,4 @@
-"""Exercises of lesson 03: vector-Jacobian products, their weights, their rules and their cost."""
+"""Exercises of lesson 03: vector-Jacobian products, their rules and their cost."""
 
 from course_lib.teach.exercises import in_order
 

@@ -58,34 +58,34 @@ EXERCISE = WhichHappens(
     "backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}` (wanted: {WISHES[letter][0]})" for letter, program in PROGRAMS.items()),
     hints=(
-        "For A to D: how many elements does the tensor have on which backward is called, and which weights do they "
-        "get?",
+        "For A to D: how many elements does the tensor have on which backward is called, and which upstream "
+        "gradient does each get?",
         "A shape that fits proves nothing. In F, check one element by hand; in G, ask where the result went.",
     ),
-    why="A has two outputs and no weights, D one weight for two outputs. B weighs like the sum, not like the mean. "
+    why="A has two outputs and no upstream gradient, D one number of it for two outputs. B is the sum, not the mean. "
     "y[1:] has one element. E hands over a gradient that nobody has summed. F multiplies in the wrong order, and "
     "square matrices hide it. G drops what grad returned. H asks for zeros and gets them.",
     right={"A": "raises at backward", "B": "silently wrong", "C": "fine", "D": "raises at backward",
            "E": "raises now", "F": "silently wrong", "G": "silently wrong", "H": "fine"},
     measure=what_happens,
-    shown="you know where a pass may start, what its weights mean, and who watches over shapes.",
+    shown="you know where a pass may start, what its upstream gradient means, and who watches over shapes.",
     mistakes=(
         Mistake("guessed sum", "A: x * x has two elements, and backward() does not guess that you meant their sum.",
                 {"A": ("fine", "silently wrong")}),
         Mistake("a backward is a backward", "A: it raises, in the call of backward itself. “Raises now” stands for "
                 "the ordinary lines.", {"A": "raises now"}),
-        Mistake("ones are the mean", "B: weights of 1 count every output once. That is the sum; for the mean of two "
-                "each weighs 1/2.", {"B": "fine"}),
-        Mistake("weights are a cure", "B: with a weight for each output backward has a start, and it runs. Whether "
-                "these weights are the ones that were wanted is another matter.", {"B": "raises at backward"}),
+        Mistake("ones are the mean", "B: ones count every output once. That is the sum; for the mean of two each "
+                "counts 1/2.", {"B": "fine"}),
+        Mistake("weights are a cure", "B: with a number for each output backward has a start, and it runs. Whether "
+                "these numbers are the ones that were wanted is another matter.", {"B": "raises at backward"}),
         Mistake("one element is enough", "C: y[1:] has shape (1,). It is no bare number, but it has one element, and "
-                "that is enough to start from, with weight 1.", {"C": ("raises at backward", "raises now")}),
-        Mistake("ordinary squares", "B: x * x is an ordinary line, and the pass has a weight for each output. "
+                "that is enough to start from, with 1.", {"C": ("raises at backward", "raises now")}),
+        Mistake("ordinary squares", "B: x * x is an ordinary line, and the pass has a number for each output. "
                 "Nothing is refused here; look at what the numbers mean.", {"B": "raises now"}),
         Mistake("slices are recorded", "C: taking a slice is an operation like any other. Backward through it gives "
                 "the element that was left out a zero, as the comment wants.", {"C": "silently wrong"}),
-        Mistake("weights are broadcast", "D: operands of an addition are broadcast, weights are not: one weight for "
-                "two outputs is a mismatch.", {"D": ("fine", "silently wrong")}),
+        Mistake("weights are broadcast", "D: operands of an addition are broadcast, an upstream gradient is not: one "
+                "number for two outputs is a mismatch.", {"D": ("fine", "silently wrong")}),
         Mistake("compared at the call", "D: it raises, but torch.ones(1) alone is an ordinary tensor. Its shape is "
                 "compared in the call of backward.", {"D": "raises now"}),
         Mistake("somebody sums", "E: x has two numbers and the gradient six. The engine sums gradients that pass "
@@ -93,7 +93,7 @@ EXERCISE = WhichHappens(
         Mistake("assignment is guarded", "E: there is no backward in this program. The assignment itself compares "
                 "the shapes, and raises.", {"E": "raises at backward"}),
         Mistake("shapes prove nothing", "F: all matrices are 2 by 2, so every order of factors runs. But the "
-                "gradient for the left factor is the weights times T.T, not T.T times the weights.", {"F": "fine"}),
+                "gradient for the left factor is upstream times T.T, and here T.T stands first.", {"F": "fine"}),
         Mistake("every order runs", "F: 2 by 2 times 2 by 2 runs in any order. So there is no error, and the numbers "
                 "alone decide.", {"F": "raises now"}),
         Mistake("a product by hand", "F: no pass is run in this program. It writes the gradient down by hand.",

@@ -12,6 +12,11 @@ def pair_of_tensors(answer, torch):
     )
 
 
+def one_of_the_products(found, a, b):
+    """True for a product of two square matrices, in either order, each turned over or not."""
+    return any(agree(found, m) for p in (a, a.T) for q in (b, b.T) for m in (p @ q, q @ p))
+
+
 def check(answer, torch):
     for rows, inputs, outputs in ((3, 3, 3), (2, 3, 4), (4, 1, 2), (1, 2, 2), (1, 1, 1)):
         dtype = torch.float64 if inputs == 1 else torch.float32
@@ -46,6 +51,8 @@ def check(answer, torch):
                 for pair in pairs:
                     if all(agree(got, expected) for got, expected in zip(found, pair, strict=True)):
                         return almost(name)
+            if all(one_of_the_products(got, grad, other) for got, other in zip(found, (W, x), strict=True)):
+                return almost("another order")
         for name, got, operand in zip("xW", found, (x, W), strict=True):
             if got.shape != operand.shape:
                 return not_yet(
@@ -63,8 +70,8 @@ def linear_rule(returned):
 
 EXERCISE = Exercise(
     id="03.2", kind="write a row", title="The rule of a linear layer", minutes=5, difficulty=1,
-    question="`nn.Linear` computes `x @ W.T`. `grad` holds the weights for that product. Return the gradients for `x` "
-    "and for `W`.",
+    question="`nn.Linear` computes `x @ W.T`. `grad` is the upstream gradient of that product. Return the gradients "
+    "for `x` and for `W`.",
     name="linear_vjp", starter=linear_rule("None, None"),
     hints=(
         "Write down the shapes: x 2 by 3, W 4 by 3, grad 2 by 4. Which product of grad and W has the shape of x?",
@@ -90,28 +97,31 @@ EXERCISE = Exercise(
         Mistake("x turned over", "Every number is right, but the gradient for x is turned over: each gradient must "
                 "have the shape of its tensor.", linear_rule("W.T @ grad.T, x.T @ grad")),
         Mistake("other side", "The factors are there, not all of them in their places. x is the left factor of the "
-                "product, and in its gradient the weights take its place on the left.",
+                "product, and in its gradient grad takes its place on the left.",
                 linear_rule("W @ grad, x @ grad.T")),
         Mistake("other side of W", "The gradient for x is right. In the other, grad and x are both there, and each "
                 "row of W belongs to an output: it wants the column of grad that belongs to it.",
                 linear_rule("grad @ W, x @ grad.T")),
+        Mistake("another order", "grad meets the right matrices, but not in the right order, or not turned the right "
+                "way. Square ones hide that. Take x 2 by 3 and W 4 by 3, so that grad is 2 by 4: which products have "
+                "the shapes of x and W?", linear_rule("grad @ W.T, grad @ x.T")),
         Mistake("weight turned over", "The gradient for W is right. In the one for x, W has been turned over once "
                 "more: the forward pass did that already.", linear_rule("grad @ W.T, grad.T @ x")),
         Mistake("divided by the rows", "You divide by the number of samples. If the loss is a mean, grad is that "
                 "much smaller already; the rule of a product only adds.",
                 linear_rule("grad @ W, grad.T @ x / x.shape[0]")),
         Mistake("only one", "One of the two is a product with grad, as it should be. The other operand's gradient "
-                "needs its weights as well.", linear_rule("grad @ W, x")),
+                "needs grad as well.", linear_rule("grad @ W, x")),
         Mistake("guard: changed a flag", "Asking autograd is fine, with leaves of your own: detach() and clone() "
                 "make them.",
                 "def linear_vjp(torch, grad, x, W):\n    x.requires_grad_()\n    W.requires_grad_()\n"
                 "    return torch.autograd.grad(x @ W.T, [x, W], grad)\n"),
-        Mistake("weights forgotten", "That is the gradient of the sum of all outputs: every weight is 1. Use the "
-                "weights in grad.", linear_rule("torch.ones(*grad.shape) @ W, torch.ones(*grad.shape).T @ x")),
+        Mistake("weights forgotten", "That is the gradient of the sum of all outputs: each counts 1. Use the "
+                "numbers in grad.", linear_rule("torch.ones(*grad.shape) @ W, torch.ones(*grad.shape).T @ x")),
         Mistake("exchanged", "Both are right, in the wrong order: first the gradient for x, then the one for W.",
                 linear_rule("grad.T @ x, grad @ W")),
-        Mistake("slopes only", "W and x hold the slopes that the weights must be multiplied by. The weights "
-                "themselves are missing.", linear_rule("W, x")),
+        Mistake("slopes only", "W and x hold the slopes that grad must be multiplied by. grad itself is "
+                "missing.", linear_rule("W, x")),
         Mistake("element by element", "You multiplied element by element. Each element of x acts on a whole row of "
                 "outputs, so products have to be added: use @.", linear_rule("grad * W, grad.T * x")),
         Mistake("another dtype", "The numbers are right. But a gradient has the dtype of its tensor, float32 or "

@@ -49,7 +49,7 @@ def try_03_3(answer, torch):
         product = leaf * m
         grad = torch.tensor(numbers(*product.shape), dtype=dtype)
         if grad.dim():
-            grad[(0,) * grad.dim()] = 0.0  # a weight of 0 is a weight, too
+            grad[(0,) * grad.dim()] = 0.0  # 0 counts, too
         (truth,) = torch.autograd.grad(product, leaf, grad)
         found = answer(torch, grad.clone(), x.clone(), m.clone())
         if not isinstance(found, torch.Tensor):
@@ -138,8 +138,8 @@ LEAD = ("g = grad * m", "while g.dim() > x.dim():", "    g = g.sum(0)")
 
 EXERCISE = Exercise(
     id="03.3", kind="write a row", title="Undo the broadcast", minutes=8, difficulty=2,
-    question="`grad` holds the weights for `x * m`. Return the gradient for `x`, in the shape of `x`, whatever was "
-    "broadcast.",
+    question="`grad` is the upstream gradient of `x * m`. Return the gradient for `x`, in the shape of `x`, whatever "
+    "was broadcast.",
     name="mul_vjp", starter=mul_rule("return grad * m"),
     hints=(
         "First ask what each single element of the product sends back. Then: which of these belong to the same "
@@ -196,7 +196,7 @@ EXERCISE = Exercise(
                 mul_rule("g = grad * x", "return g.sum(0) if x.dim() < g.dim() else g")),
         Mistake("no factor", "That is the rule of an addition: the factor m is missing.",
                 mul_rule("return grad.sum(0)")),
-        Mistake("weights forgotten", "That is the gradient of the plain sum of the product. The weights in grad are "
+        Mistake("weights forgotten", "That is the gradient of the plain sum of the product. The numbers in grad are "
                 "missing.", mul_rule("return m.sum(0)")),
         Mistake("everything added", "You added all elements of the product. Each element of x has uses of its own, "
                 "and only those are added.", mul_rule("g = (grad * m).sum()", "return g + 0 * x if x.dim() else g")),

@@ -37,7 +37,8 @@ def check(answer, torch):
             return not_yet(f"x has shape {tuple(truth.shape)}, what came back has shape {tuple(found.shape)}.")
         return not_yet("The values are not grad times the table. For two numbers, write the table down and multiply.")
     return correct(
-        "your rule agrees with autograd for any weights. With a table or without? L.solution needs only one sum."
+        "your rule agrees with autograd for any upstream gradient. With a table or without? L.solution needs only "
+        "one sum."
     )
 
 
@@ -47,8 +48,8 @@ def softmax_rule(*lines):
 
 EXERCISE = Exercise(
     id="03.4", kind="write a row", title="The rule of softmax", minutes=8, difficulty=3,
-    question="The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, else `-s[i] * s[j]`. Given s and the "
-    "weights grad for it, return the gradient for x.",
+    question="The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, else `-s[i] * s[j]`. Given s and its "
+    "upstream gradient grad, return the gradient for x.",
     name="softmax_vjp", starter=softmax_rule("return grad"),
     hints=(
         "The gradient for x[j] is the sum over i of grad[i] times the slope of s[i] for x[j].",
@@ -69,7 +70,7 @@ EXERCISE = Exercise(
         Mistake("own share only", "That treats the denominator as a constant. It holds every x, so each share "
                 "depends on all of them.", softmax_rule("return grad * s")),
         Mistake("others only", "The part that is common to all i is there; the diagonal has s[i] in addition, with "
-                "weight grad[i].", softmax_rule("return -s * (grad * s).sum()")),
+                "the factor grad[i].", softmax_rule("return -s * (grad * s).sum()")),
         Mistake("a mean", "You took the mean of grad * s. The slopes of all s[i] for x[j] are added up, and nothing "
                 "divides by their number.", softmax_rule("return s * (grad - (grad * s).mean())")),
         Mistake("log softmax", "That is the rule of log_softmax, the logarithm of the shares. The shares themselves "
@@ -79,16 +80,16 @@ EXERCISE = Exercise(
                              "return torch.autograd.grad(y, x, grad)[0]")),
         Mistake("half scaled", "The diagonal part has its factor s[j]. In the sum over all i, each slope -s[i] * "
                 "s[j] has one too.", softmax_rule("return s * grad - (grad * s).sum()")),
-        Mistake("no eye", "The second part is right. On the diagonal stands s[j] times the weight, not the weight "
+        Mistake("no eye", "The second part is right. On the diagonal stands s[j] times grad[j], not grad[j] "
                 "alone.", softmax_rule("J = torch.eye(len(s)) - torch.outer(s, s)", "return grad @ J")),
-        Mistake("slopes of the diagonal", "Those are the slopes on the diagonal, without a weight, and without all "
+        Mistake("slopes of the diagonal", "Those are the slopes on the diagonal, without grad, and without all "
                 "the slopes beside it.", softmax_rule("return s * (1 - s)")),
         Mistake("weights of the square", "In the sum over i of grad[i] * s[i] * s[j] you replaced s[i] by s[j]: each "
-                "weight goes with the share of its own output.", softmax_rule("return s * grad - s * s * grad.sum()")),
+                "grad[i] goes with the share of its own output.", softmax_rule("return s * grad - s * s * grad.sum()")),
         Mistake("not scaled", "The bracket is right. Every slope for x[j] also has the factor s[j].",
                 softmax_rule("return grad - (grad * s).sum()")),
-        Mistake("plain sum", "You added the weights alone. In the sum over i, each weight is multiplied by its share "
-                "s[i].", softmax_rule("return s * (grad - grad.sum())")),
+        Mistake("plain sum", "You added the numbers of grad alone. In the sum over i, each grad[i] is multiplied by "
+                "its share s[i].", softmax_rule("return s * (grad - grad.sum())")),
         Mistake("added", "The sign: off the diagonal the slopes are negative, because the shares compete.",
                 softmax_rule("return s * (grad + (grad * s).sum())")),
         Mistake("sign", "Every number is right but for its sign: raise x[j], and its own share s[j] grows.",
@@ -96,11 +97,11 @@ EXERCISE = Exercise(
         Mistake("diagonal twice", "The slope for i = j is in there twice: s[j] * (1 - s[j]) on the diagonal, and "
                 "once more -s[j] * s[j] in the sum over all i.",
                 softmax_rule("return grad * s * (1 - s) - s * (grad * s).sum()")),
-        Mistake("a table", "A table came back. What is wanted is weights times table: for each x one number, the sum "
+        Mistake("a table", "A table came back. What is wanted is grad times table: for each x one number, the sum "
                 "over i of grad[i] times the slope of s[i].",
                 softmax_rule("J = torch.eye(len(s)) * s - torch.outer(s, s)", "return grad * J")),
         Mistake("weights forgotten", "That comes to zero: in each column the slopes alone add up to 0, for the "
-                "shares always add up to 1. Every slope of s[i] must get its own weight, grad[i], before they are "
+                "shares always add up to 1. Every slope of s[i] must be multiplied by its own grad[i] before they are "
                 "added.", softmax_rule("return s * (1 - s.sum())")),
         Mistake("guard: wrote into an argument", WRITTEN + " A difference is a new tensor, too.",
                 softmax_rule("grad -= (grad * s).sum()", "return s * grad")),

@@ -78,7 +78,7 @@ EXERCISE = Exercise(
     "for each sample, so gradients add. Zeros come from materialize_grads. And a difference needs digits to live on.",
     alternatives=('cures = {1: "C", 2: "A", 3: "B", 4: "A"}',),
     mistakes=(
-        Mistake("1a", "Report 1: eight weights of 1 give the gradient of the sum, eight times too large for the "
+        Mistake("1a", "Report 1: eight ones give the gradient of the sum, eight times too large for the "
                 "mean. The message is gone, and the learning rate is off by 8.", edit("'c", "'a")),
         Mistake("1b", "Report 1: that is the gradient of the first sample. Seven are never learned from.",
                 edit("'c", "'b")),

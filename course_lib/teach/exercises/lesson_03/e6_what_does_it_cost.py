@@ -49,7 +49,7 @@ def check(answer, torch):
     if one == SIZES[0] * SIZES[1]:
         return almost("the largest step")
     if one != truth["one pass"]:
-        return not_yet("Begin with one pass: a row of weights times a 2 by 5 table, then 5 by 20, then 20 by 100.")
+        return not_yet("Begin with one pass: a row of two numbers times a 2 by 5 table, then 5 by 20, then 20 by 100.")
     if backwards == truth["forwards"] and forwards == truth["backwards"]:
         return almost("exchanged")
     if backwards == one:
@@ -75,7 +75,7 @@ EXERCISE = Exercise(
     "Jacobian by backward passes, and for it by forward passes?",
     name="cost", starter='cost = {"one pass": None, "backwards": None, "forwards": None}',
     hints=(
-        "A row of n weights times a table of n by m takes n * m multiplications. Add the three steps.",
+        "A row of n numbers times a table of n by m takes n * m multiplications. Add the three steps.",
         "Backwards, one pass gives one row of the Jacobian. Forwards, one pass gives one column.",
     ),
     solution=f"cost = {COST!r}",
@@ -83,10 +83,10 @@ EXERCISE = Exercise(
     "takes 2 passes and forwards 100.",
     alternatives=('cost = {"one pass": 10 + 100 + 2000, "backwards": 2 * 2110, "forwards": 100 * 2110}',),
     mistakes=(
-        Mistake("two sets of weights", "That is the price of two passes. One pass carries one row of weights, a "
+        Mistake("two sets of weights", "That is the price of two passes. One pass carries one row, with one "
                 "number for each output.", edit("2110,", "4220,")),
         Mistake("one a number", "You counted one multiplication for each number that is passed on. Each of them is a "
-                "sum of products: a row of n weights times an n by m table takes n * m.", edit("2110,", "27,")),
+                "sum of products: a row of n numbers times an n by m table takes n * m.", edit("2110,", "27,")),
         Mistake("multiplied", "You multiplied. The three steps are done one after the other, so their costs are "
                 "added.", edit("2110,", "2000000,")),
         Mistake("the largest step", "That is one of the three steps, the largest. A pass goes through all of them.",
@@ -100,7 +100,7 @@ EXERCISE = Exercise(
         Mistake("one direction only", "One forward pass tells what one input does. There are 100.",
                 edit("211000", "2110")),
         Mistake("first step free", "That is the price of multiplying the Jacobians with each other, without the rows "
-                "of weights 1 and 0. Clever, but a pass starts from weights; count all three steps of each pass.",
+                "of 1 and 0. Clever, but a pass starts from an upstream gradient; count all three steps of each pass.",
                 edit("211000", "11000")),
     ),
     check=check,

@@ -46,5 +46,5 @@ EXERCISE = Predict(
                 [0, 0]),
         Mistake("times w", "That is 8 times w. The slope of w * 8 is 8, whatever w is.", [8, 16]),
     ),
-    reveals=("8., 8.", "adds what arrives", "from 3s to 8s"),
+    reveals=("8., 8.", "what arrives is added", "from 3s to 8s"),
 )  # fmt: skip

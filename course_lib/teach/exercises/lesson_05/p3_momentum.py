@@ -50,5 +50,5 @@ EXERCISE = Predict(
         Mistake("the gradient alone", "Your second step moves by a tenth: it has 0.1 times the velocity. What remains "
                 "of it is 0.9 times.", [0, -0.1, -0.1]),
     ),
-    reveals=("-0.9000", "moved by 0.9"),
+    reveals=("-0.9,", "moved by 0.9"),
 )  # fmt: skip

@@ -43,5 +43,5 @@ EXERCISE = Predict(
         Mistake("one for two", "That is one answer. Two passes are run, so `same` has two entries.", [True],
                 also=([False],)),
     ),
-    reveals=("[True, False]", "looked at in the old shape, and not copied"),
+    reveals=("[True, False]", "the very numbers that you had in your hand"),
 )  # fmt: skip

@@ -183,7 +183,7 @@ EXERCISE = Exercise(
         "history does not lead to x. One can be asked of g, the other said to grad.",
     ),
     solution=product_source(FIRST_3, *ZERO_3, SECOND_3),
-    why="The first pass is recorded, the second goes through it with the weights v. A straight f gives a gradient "
+    why="The first pass is recorded, the second goes through it with v upstream. A straight f gives a gradient "
     "without a history, or one whose history does not lead to x: both mean zero.",
     alternatives=(
         product_source(FIRST_3, *ZERO_3, "return torch.autograd.grad((g * v).sum(), x, materialize_grads=True)[0]"),

@@ -158,7 +158,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if not all(tensor.requires_grad for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")
     # held here, so that a leaf's node and its hooks live on
-    nodes = [get_gradient_edge(tensor).node for tensor in tensors]
+    nodes = [get_gradient_edge(tensor).node for tensor in tensors if mode == "all"]
     passes = weakref.WeakKeyDictionary()  # pass -> [how many gradients are still to come, those that have come]
 
     def receive(position, grad):

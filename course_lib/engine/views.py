@@ -185,8 +185,8 @@ def write(tensor, values, *operands, uniform=False):
     overlaps itself or an operand.
     """
     target = memory_of(tensor)
-    if not uniform and values is not target:  # a tensor copied to itself is left alone
-        check_overlap(tensor, operands)
+    if not uniform:
+        check_overlap(tensor, operands, values)
     if getattr(values, "shape", ()) != target.shape:
         wanted = np.broadcast_shapes(values.shape, target.shape)
         if wanted != target.shape:

@@ -68,7 +68,7 @@ VALUES = """
     a.sort(-1, descending=True).values | a.max(0).indices | a.argmax() | a.sum((0, -1)) | a.std() | a.var(0)
     a.diagonal() * b | torch.outer(a, b) | torch.dot(a, b) | torch.mm(a, b) | a.mv(b) | torch.mm(a, b.t())
     F.softplus(a) | F.gelu(a.clamp(-9, 9)) | F.silu(a) | F.elu(a) | F.leaky_relu(a) | F.mse_loss(a, b)
-    F.linear(a, b) | F.relu(a) | F.l1_loss(a, b) | F.logsigmoid(a) | F.dropout(a, 0.0) | F.linear(a, b, b.sum(-1))
+    F.linear(a, b) | F.relu(a) | F.l1_loss(a, b) | F.dropout(a, 0.0) | F.linear(a, b, b.sum(-1))
     torch.zeros_like(a) | torch.ones_like(a) | torch.empty_like(a).fill_(2) | a.new_zeros(2) | torch.full_like(a, 2)
     a.grad_fn(torch.ones_like(a)).sum().double() | a.detach().requires_grad_() | a.clone().detach_()
     a.data.requires_grad_() | a[k:k + 1] | a[0:2][0] | a.T[0] | a.view(-1)[1:] | a.t()[1] | a[..., None]

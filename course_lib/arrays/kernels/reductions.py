@@ -216,6 +216,8 @@ def sort(x, dim, descending):
 
 def topk(x, k, dim, largest):
     """(values, indices) of the k largest or smallest elements along one dimension, in order."""
+    if x.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
     first = (slice(None),) * dim + (slice(k),) if x.ndim else ()

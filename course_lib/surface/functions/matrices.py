@@ -88,9 +88,16 @@ def matmul(input, other):
         result = rows.squeeze_fresh(mm(rows.unsqueeze(input, 0), other), 0)
         counter_of(result).value += 1  # PyTorch drops the extra dimension in place
         return result
-    if b <= 2 or a <= 2 and requires_grad(input):  # else its gradient would be as large as the stack's
+    # Of a single matrix the gradient would else be as large as the stack's.
+    if b <= 2 and (requires_grad(other) or lies_in_rows(input)) or a <= 2 and requires_grad(input):
         return fold_batches(input, other)
     return matmul_batches(input, other)
+
+
+def lies_in_rows(stack):
+    """True when a stack of matrices can be read as one matrix without a copy."""
+    sizes, steps = stack.array.shape, stack.stride()
+    return not stack.array.size or builtins.all(steps[d] == steps[d + 1] * sizes[d + 1] for d in range(len(sizes) - 2))
 
 
 def fold_batches(input, other):
@@ -109,6 +116,11 @@ def fold_batches(input, other):
 def matmul_batches(input, other):
     """Stacks of matrices on both sides, broadcast against each other; a vector counts as one matrix."""
     sizes, others = input.array.shape, other.array.shape
+    if len(sizes) == len(others) == 3 and sizes[0] != others[0]:  # a stack of one counts as a matrix
+        if sizes[0] == 1 and requires_grad(input):
+            return matmul(rows.squeeze_dim(input, 0), other)
+        if others[0] == 1 and requires_grad(other):
+            return matmul(input, rows.squeeze_dim(other, 0))
     (m, k), right = (1, *sizes)[-2:], others[-2:]
     try:
         lead = np.broadcast_shapes(sizes[:-2], others[:-2])

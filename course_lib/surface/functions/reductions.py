@@ -31,7 +31,7 @@ def mean(input, dim=OMITTED, keepdim=False, *, dtype=None):
 
 def over(name, of_all, along, input, dim, keepdim):
     """A sum or mean by one of two rows."""
-    if (dim is OMITTED or dim is None) and keepdim is False and type(input) is Tensor:
+    if (dim is OMITTED or dim is None) and keepdim is False and isinstance(input, Tensor):
         return of_all(input)
     tensor_argument(name, "input", input)
     if keepdim is not False and (dim is OMITTED or keepdim is not True):

@@ -18,6 +18,16 @@ def leaf(torch, *values, **options):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True, **options)
 
 
+def number(torch, value=2.0):
+    """A single number that requires grad."""
+    return torch.tensor(value, requires_grad=True)
+
+
+def alive(references):
+    """Which of them still lead to an object?"""
+    return [reference() is not None for reference in references]
+
+
 def from_lesson(torch, number, *names, edit=str, **given):
     """The functions and classes of these names in a lesson's source, on this library; they find what is given."""
     (source,) = LESSONS.glob(f"{number}_*.py")

@@ -31,9 +31,6 @@ OWN_FOLDERS += ("JUPYTERLAB_SETTINGS_DIR",)
 LEFT_OUT = (".git", ".venv", "my_course", "artifacts", "__pycache__", "*.egg-info", ".*_cache", "build")
 
 
-# --- a server, as a learner gets it ----------------------------------------------------------------
-
-
 class Course:
     """A running `course.py open` on a copy of this tree, so that nobody's own lessons are touched."""
 
@@ -89,9 +86,6 @@ class Course:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-
-
-# --- what a learner does ---------------------------------------------------------------------------
 
 
 def open_notebook(page, course, notebook: Path):

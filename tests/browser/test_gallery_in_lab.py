@@ -29,8 +29,6 @@ def svgs_of(path):
     return [(f"{path.stem} picture {i}", base64.b64decode(data).decode()) for i, data in enumerate(found, 1)]
 
 
-# --- every picture is displayed, every word can be read ----------------------------------------------------
-
 UNFOLD = """() => document.querySelectorAll('.jp-OutputArea details').forEach(
   one => { one.open = true; one.style.display = ''; })"""
 
@@ -150,8 +148,6 @@ def test_faint_words_would_be_noticed(blank):
     assert faint("#FFFFFF") == {"seen": 1, "faint": []}
     assert faint("#111111")["faint"] == ["words: rgb(17, 17, 17) on rgb(17, 17, 17)"]
 
-
-# --- no word leaves its box --------------------------------------------------------------------------------
 
 # Each picture in a shadow root, so that the style of one is not the style of the next. A box is what Graphviz calls a
 # node, with a shape and texts; in a step's frame it is a rect and the texts that follow it. Words without a box (on

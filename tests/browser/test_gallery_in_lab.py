@@ -8,7 +8,7 @@ import re
 
 import nbformat
 import pytest
-from lab import ARTIFACTS, PATIENCE, ROOT, open_notebook
+from lab import PATIENCE, ROOT, open_notebook, screenshot
 from playwright.sync_api import expect
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
@@ -83,8 +83,7 @@ def look(page, name):
     outputs = page.locator(".jp-OutputArea-output:has(img)")
     for number in (0, outputs.count() - 4, outputs.count() - 1):
         outputs.nth(number).scroll_into_view_if_needed()
-        ARTIFACTS.mkdir(exist_ok=True)
-        page.screenshot(path=ARTIFACTS / f"gallery_{name}_{number:02d}.png")
+        screenshot(page, f"gallery_{name}_{number:02d}")
 
     assert wanted > 30 and texts["seen"] > 100
     assert [p for p in pictures if min(p["width"], p["height"], p["alt"]) < 20] == []

@@ -5,7 +5,7 @@ import runpy
 import warnings
 
 import pytest
-from claims_kit import CHANGED, LESSONS, leaf, raises
+from claims_kit import CHANGED, LESSONS, from_lesson, leaf, raises
 
 
 def versions(seen, expected):
@@ -160,10 +160,8 @@ def test_c07_10_data_is_silent(torch):
 def network(torch):
     """The lesson's network: its parameters by name, and its loss."""
     x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
-    values = {"W1": [[0.5, -0.2], [0.1, 0.4]], "b1": [0.1, 0.1], "W2": [[1.0], [-0.5]], "b2": [0.1]}
-    parameters = {name: torch.tensor(value, requires_grad=True) for name, value in values.items()}
-    W1, b1, W2, b2 = parameters.values()
-    return parameters, ((torch.relu(x @ W1 + b1) @ W2 + b2 - t) ** 2).mean()
+    parameters = dict(zip(["W1", "b1", "W2", "b2"], from_lesson(torch, "07", "fresh").fresh(), strict=True))
+    return parameters, from_lesson(torch, "07", "forward", x=x, t=t, **parameters).forward()
 
 
 def test_c07_11_only_the_second_weight(torch):

@@ -109,12 +109,7 @@ def pytest_terminal_summary(terminalreporter):
     if importlib.util.find_spec("torch") is None:
         how = "`python3 course.py setup --torch` installs it"
         terminalreporter.write_line(f"Not run: the tests that compare with PyTorch, which is not installed ({how}).")
-    reasons = collections.Counter()
-    for report in terminalreporter.stats.get("skipped", []):
-        words = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        reasons[words.removeprefix("Skipped: ")] += 1
-    if reasons:
-        told = [f"{count} because {words}" for words, count in reasons.most_common(4)]
-        others = reasons.total() - sum(count for _, count in reasons.most_common(4))
-        told += [f"{others} for other reasons (ARGS=-rs lists them)"] * bool(others)
-        terminalreporter.write_line("Skipped: " + "; ".join(told) + ".")
+    skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]
+    reasons = collections.Counter(str(why[2] if isinstance(why, tuple) else why) for why in skipped)
+    for words, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} tests: {words}")

@@ -2,17 +2,10 @@
 
 import os
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
+from lab import FLAGS, PATIENCE, Course
 from playwright.sync_api import sync_playwright
-
-HERE = Path(__file__).resolve().parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
-
-from lab import FLAGS, PATIENCE, Course  # noqa: E402
 
 
 @pytest.fixture(scope="session")

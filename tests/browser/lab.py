@@ -1,5 +1,9 @@
 """The course in a real browser, as a learner gets it: what the tests beside this file do with JupyterLab."""
 
+import contextlib
+import functools
+import http.server
+import importlib.util
 import os
 import re
 import shutil
@@ -7,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -29,9 +34,6 @@ PATIENCE = 90  # seconds until a server answers or a lesson has run
 OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 OWN_FOLDERS += ("JUPYTERLAB_SETTINGS_DIR",)
 LEFT_OUT = (".git", ".venv", "my_course", "artifacts", "__pycache__", "*.egg-info", ".*_cache", "build")
-
-
-# --- a server, as a learner gets it ----------------------------------------------------------------
 
 
 class Course:
@@ -89,9 +91,6 @@ class Course:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-
-
-# --- what a learner does ---------------------------------------------------------------------------
 
 
 def open_notebook(page, course, notebook: Path):
@@ -154,6 +153,29 @@ def pictures(page, count: int) -> list[dict]:
 def screenshot(page, name: str):
     ARTIFACTS.mkdir(exist_ok=True)
     page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+def tool(name: str):
+    """A file of tools/ as a module."""
+    spec = importlib.util.spec_from_file_location(f"{name}_tool", ROOT / "tools" / f"{name}.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextlib.contextmanager
+def served(folder: Path):
+    """The address of a folder that is served on loopback meanwhile."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 def published():

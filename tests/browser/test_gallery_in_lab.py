@@ -8,7 +8,7 @@ import re
 
 import nbformat
 import pytest
-from lab import ARTIFACTS, PATIENCE, ROOT, open_notebook
+from lab import PATIENCE, ROOT, open_notebook, screenshot
 from playwright.sync_api import expect
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
@@ -28,8 +28,6 @@ def svgs_of(path):
     found = [data for html in html_of(path) for data in SVG.findall(html)]
     return [(f"{path.stem} picture {i}", base64.b64decode(data).decode()) for i, data in enumerate(found, 1)]
 
-
-# --- every picture is displayed, every word can be read ----------------------------------------------------
 
 UNFOLD = """() => document.querySelectorAll('.jp-OutputArea details').forEach(
   one => { one.open = true; one.style.display = ''; })"""
@@ -85,8 +83,7 @@ def look(page, name):
     outputs = page.locator(".jp-OutputArea-output:has(img)")
     for number in (0, outputs.count() - 4, outputs.count() - 1):
         outputs.nth(number).scroll_into_view_if_needed()
-        ARTIFACTS.mkdir(exist_ok=True)
-        page.screenshot(path=ARTIFACTS / f"gallery_{name}_{number:02d}.png")
+        screenshot(page, f"gallery_{name}_{number:02d}")
 
     assert wanted > 30 and texts["seen"] > 100
     assert [p for p in pictures if min(p["width"], p["height"], p["alt"]) < 20] == []
@@ -150,8 +147,6 @@ def test_faint_words_would_be_noticed(blank):
     assert faint("#FFFFFF") == {"seen": 1, "faint": []}
     assert faint("#111111")["faint"] == ["words: rgb(17, 17, 17) on rgb(17, 17, 17)"]
 
-
-# --- no word leaves its box --------------------------------------------------------------------------------
 
 # Each picture in a shadow root, so that the style of one is not the style of the next. A box is what Graphviz calls a
 # node, with a shape and texts; in a step's frame it is a rect and the texts that follow it. Words without a box (on
@@ -218,13 +213,12 @@ def test_words_stay_in_their_boxes(blank, path):
     assert found["count"] >= found["boxed"] > 10
 
 
-@pytest.mark.parametrize("larger", [1.25, 1.5])
-def test_larger_words_would_be_noticed(blank, larger):
+def test_larger_words_would_be_noticed(blank):
     """The check has teeth: the same pictures with larger letters fail it, drawings and frames of a step alike."""
 
     def enlarged(svg):
         for pattern in (r'(font-size=")([\d.]+)', r"(\bfont:)([\d.]+)(?=px)"):
-            svg = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) * larger}", svg)
+            svg = re.sub(pattern, lambda m: f"{m[1]}{float(m[2]) * 1.25}", svg)
         return svg
 
     pictures = svgs_of(GALLERY)

@@ -4,7 +4,6 @@ Not part of `make test`: it needs Chromium and Playwright. `make test-browser` r
 saw are left in tests/browser/artifacts.
 """
 
-import copy
 import importlib
 import re
 
@@ -14,7 +13,6 @@ from lab import (
     PATIENCE,
     check_pictures,
     complaints,
-    drawings,
     open_notebook,
     outcome,
     published,
@@ -44,25 +42,6 @@ def own_engine(texts):
     """The texts of a cell; of `L.build` only that nothing was tried: where lessons are published there is no file."""
     begun = re.compile(r"(\d\d\.b   not attempted) — (there is no|my_engine\.py is as it).*", re.DOTALL)
     return [begun.sub(r"\1", text) for text in texts]
-
-
-def test_untrusted_pictures(page, course):
-    """In a notebook that Jupyter does not trust, scripts are dead and every picture is visible, unrun."""
-    nb = copy.deepcopy(published())
-    first = next(c for c in nb.cells if drawings(nbformat.v4.new_notebook(cells=[c])))
-    html = "<b id=trial>text</b><img src='data:,x' onerror='window.ran = 1'>"
-    first.outputs.append(nbformat.v4.new_output("display_data", data={"text/html": html, "text/plain": "x"}))
-    notebook = course.lessons / "untrusted_copy.ipynb"
-    nbformat.write(nb, notebook)
-    open_notebook(page, course, notebook)
-    page.locator("b", has_text="text").first.wait_for()
-    page.evaluate("document.querySelector(\"img[src='data:,x']\")?.remove()")
-    nb.cells[nb.cells.index(first)].outputs.pop()
-    check_pictures(page, nb)
-    page.locator(".jp-OutputArea-output img").first.scroll_into_view_if_needed()
-    screenshot(page, "lesson_07_untrusted")
-
-    assert page.evaluate("window.ran") is None, "a script ran: this copy is trusted, so nothing is shown here"
 
 
 def test_solve_an_exercise(page, course):

@@ -5,13 +5,8 @@ are run as well, and nothing may be asked for elsewhere. COURSE_PYODIDE=online r
 """
 
 import base64
-import functools
-import http.server
-import importlib.util
 import json
 import os
-import sys
-import threading
 import time
 import zipfile
 from pathlib import Path
@@ -20,7 +15,7 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
-from lab import ARTIFACTS, ROOT
+from lab import ROOT, screenshot, served, tool
 
 import course_lib
 from course_lib.teach.pictures import draw, in_browser, layout
@@ -32,41 +27,22 @@ LESSONS = ("home", "00_start_here", "07_version_counters", "10_training_loop")
 
 
 @pytest.fixture(scope="module")
-def tool():
-    """tools/lite.py as a module."""
-    spec = importlib.util.spec_from_file_location("lite_tool", ROOT / "tools" / "lite.py")
-    module = sys.modules["lite_tool"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def lite(tool, tmp_path_factory):
+def lite(tmp_path_factory):
     """The folder, built now."""
     out = tmp_path_factory.mktemp("lite") / "lite"
-    tool.build(out, FOLDER)
+    tool("lite").build(out, FOLDER)
     return out
 
 
 @pytest.fixture(scope="module")
 def address(lite):
     """Where it is served on loopback: below another page, as on the site, and open to be looked into by tests."""
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *words):
-            pass
-
     config = lite / "jupyter-lite.json"
     settings = json.loads(config.read_text(encoding="utf-8"))
     settings["jupyter-config-data"]["exposeAppInBrowser"] = True
     config.write_text(json.dumps(settings), encoding="utf-8")
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Handler, directory=str(lite.parent))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/lite/"
-    server.shutdown()
-    server.server_close()
+    with served(lite.parent) as address:
+        yield address + "lite/"
 
 
 @pytest.fixture
@@ -112,13 +88,14 @@ def test_its_wheel_is_the_course(lite):
     assert wanted <= names
 
 
-def test_a_folder_that_is_no_distribution_is_refused(tool, tmp_path):
+def test_a_folder_that_is_no_distribution_is_refused(tmp_path):
     """It is said what the folder lacks, and nothing is built."""
-    with pytest.raises(tool.Problem, match="holds no pyodide-lock.json"):
-        tool.distribution(tmp_path, tmp_path / "out")
+    maker = tool("lite")
+    with pytest.raises(maker.Problem, match="holds no pyodide-lock.json"):
+        maker.distribution(tmp_path, tmp_path / "out")
     (tmp_path / "pyodide-lock.json").write_text('{"packages": {}}')
-    with pytest.raises(tool.Problem, match="lacks .*numpy.*pyodide.asm.wasm"):
-        tool.distribution(tmp_path, tmp_path / "out")
+    with pytest.raises(maker.Problem, match="lacks .*numpy.*pyodide.asm.wasm"):
+        maker.distribution(tmp_path, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
 
@@ -130,8 +107,7 @@ def test_the_front_page_leads_to_the_lessons(address, window):
     end = time.monotonic() + 60
     while FOLDER is None and not window.elsewhere and time.monotonic() < end:
         window.wait_for_timeout(200)
-    ARTIFACTS.mkdir(exist_ok=True)
-    window.screenshot(path=ARTIFACTS / "lite_home.png")
+    screenshot(window, "lite_home")
     folders = {url.rsplit("/", 1)[0] for url in window.elsewhere}
 
     assert len(folders) == (FOLDER is None)
@@ -184,8 +160,7 @@ if GIVEN:
         )
         cells = window.evaluate("jupyterapp.shell.currentWidget.context.model.toJSON()")["cells"]
         ran = [cell for cell in cells if cell["cell_type"] == "code"]
-        ARTIFACTS.mkdir(exist_ok=True)
-        window.screenshot(path=ARTIFACTS / f"lite_{name}.png")
+        screenshot(window, f"lite_{name}")
         other = [
             (number, was, now)
             for number, (was, now) in enumerate(zip(map(words, wanted), map(words, ran), strict=True), 1)

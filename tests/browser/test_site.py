@@ -1,17 +1,12 @@
 """The site of `make site`: nothing from elsewhere, no broken link, readable on a telephone, quick, and accessible."""
 
-import functools
-import http.server
-import importlib.util
 import re
-import sys
-import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from lab import ARTIFACTS, ROOT
+from lab import screenshot, served, tool
 
 LARGEST = 1_500_000  # bytes of a page with all that it loads
 SLOWEST = 1.0  # seconds until a lesson is there, on loopback
@@ -24,29 +19,17 @@ SHOWN = ("index.html", "errors.html", "notebooks/07_version_counters.html", "not
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The folder of the site, built now."""
-    spec = importlib.util.spec_from_file_location("site_tool", ROOT / "tools" / "site.py")
-    tool = sys.modules["site_tool"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
     out = tmp_path_factory.mktemp("site")
 
-    assert tool.build(out) == 0
+    assert tool("site").build(out) == 0
     return out
 
 
 @pytest.fixture(scope="module")
 def address(site):
     """Where the site is served on loopback."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *words):
-            pass
-
-    handler = functools.partial(Quiet, directory=str(site))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with served(site) as address:
+        yield address
 
 
 def pages(site):
@@ -112,8 +95,7 @@ def test_pages_are_accessible(address, browser, name, scheme):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(address + name)
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"site_{Path(name).stem}_{scheme}.png")
+    screenshot(page, f"site_{Path(name).stem}_{scheme}")
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [
         (each["id"], node["target"], node["any"][0]["message"] if node["any"] else "")

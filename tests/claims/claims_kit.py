@@ -1,10 +1,14 @@
 """What the claims of several lessons need."""
 
+import ast
 import contextlib
 import gc
+import types
+from pathlib import Path
 
 import pytest
 
+LESSONS = Path(__file__).resolve().parents[2] / "notebooks" / "src"
 FREED = "Trying to backward through the graph a second time"
 CHANGED = "modified by an inplace operation"
 
@@ -12,6 +16,27 @@ CHANGED = "modified by an inplace operation"
 def leaf(torch, *values, **options):
     """A leaf that requires grad; of 1, 2 and 3, if no values are given."""
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True, **options)
+
+
+def number(torch, value=2.0):
+    """A single number that requires grad."""
+    return torch.tensor(value, requires_grad=True)
+
+
+def alive(references):
+    """Which of them still lead to an object?"""
+    return [reference() is not None for reference in references]
+
+
+def from_lesson(torch, number, *names, edit=str, **given):
+    """The functions and classes of these names in a lesson's source, on this library; they find what is given."""
+    (source,) = LESSONS.glob(f"{number}_*.py")
+    found = {}
+    for node in ast.parse(edit(source.read_text("utf-8"))).body:
+        if isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "name", None) in names:
+            exec(compile(ast.Module([node], []), str(source), "exec"), found)
+            found |= {"torch": torch, "nn": torch.nn, "F": torch.nn.functional} | given
+    return types.SimpleNamespace(**{name: found[name] for name in names})
 
 
 def raises(message, program, kind=RuntimeError):

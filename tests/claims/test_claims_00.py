@@ -28,12 +28,6 @@ def test_c00_2_an_arrow_for_each_differentiable_operand(torch):
         assert len(result.grad_fn.next_functions) == 1
     for result in (2 * x, 2 + x):  # run as x * 2 and x + 2
         assert [node is None for node, _ in result.grad_fn.next_functions] == [False, True]
-    several = torch.stack([x, x])
-    chosen = torch.where(torch.tensor([True, False]), several, torch.ones(2))
-    assert chosen.grad_fn.next_functions == ((several.grad_fn, 0), (None, 0))  # none for the condition
-    assert several.gather(0, torch.tensor([1])).grad_fn.next_functions == ((several.grad_fn, 0),)  # nor for an index
-    one, two = torch.stack([x, x]).unbind(0)
-    assert [output for _, output in (two * one).grad_fn.next_functions] == [1, 0]
 
 
 def test_c00_3_paths_end_in_the_accumulator_of_a_leaf(torch):

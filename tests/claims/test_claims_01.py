@@ -4,19 +4,12 @@ import random
 import weakref
 
 import pytest
-from claims_kit import names_behind, no_collector, nodes_behind
+from claims_kit import alive, names_behind, no_collector, nodes_behind
+from claims_kit import number as leaf
 
 
 def leaves_behind(y):
     return {node.variable for node in nodes_behind(y) if hasattr(node, "variable")}
-
-
-def leaf(torch, value=2.0):
-    return torch.tensor(value, requires_grad=True)
-
-
-def alive(looks):
-    return [look() is not None for look in looks]
 
 
 def test_c01_1_arrows_run_back(torch):
@@ -47,8 +40,6 @@ def test_c01_2_plain_operands_leave_nothing(torch):
         assert (w * q).grad_fn.next_functions[1] == (None, 0)
         assert (q - w).grad_fn.next_functions[0] == (None, 0)
         assert len(nodes_behind(w * q)) == 2
-    chosen = torch.where(x > 1, w, x + 1)  # no slope for a condition, and so no arrow
-    assert [node is None for node, _ in chosen.grad_fn.next_functions] == [False, True]
 
 
 def test_c01_3_digits_tell_forms_apart(torch):
@@ -70,12 +61,8 @@ def test_c01_4_as_many_nodes_as_operations(torch):
     loss = torch.nn.functional.cross_entropy(x, torch.tensor([0, 1]))
 
     assert x.cpu() is x and x.float() is x
-    assert [type(node).__name__ for node in nodes_behind(x.std())] == ["StdBackward0", "AccumulateGrad"]
-    assert [type(node).__name__ for node in nodes_behind(loss)] == [
-        "NllLossBackward0",
-        "LogSoftmaxBackward0",
-        "AccumulateGrad",
-    ]
+    assert names_behind(x.std()) == ["StdBackward0", "AccumulateGrad"]
+    assert names_behind(loss) == ["NllLossBackward0", "LogSoftmaxBackward0", "AccumulateGrad"]
 
 
 def test_c01_5_used_twice_or_computed_twice(torch):
@@ -148,8 +135,7 @@ def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
         total = view + 1  # computed from the view, and no view itself
         del view
         assert alive([look]) == [False] and total.grad_fn is not None
-        names = set(names_behind(y))
-        assert {"AddBackward0", "MulBackward0", "SubBackward0", "SinBackward0", "AccumulateGrad"} <= names
+        assert names_behind(y).count("AccumulateGrad") == 1
 
 
 @pytest.mark.parametrize("held", ["the result", "one of its nodes"])

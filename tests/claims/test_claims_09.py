@@ -3,7 +3,7 @@
 import weakref
 
 import pytest
-from claims_kit import CHANGED, FREED, leaf, names_behind, raises
+from claims_kit import CHANGED, FREED, alive, leaf, names_behind, raises
 
 
 def square(torch):
@@ -118,9 +118,6 @@ def test_c09_8_a_total_holds_graphs(torch):
             seen.append(weakref.ref(activation))
             total = total + keep((activation * activation).sum())
         return total, seen
-
-    def alive(seen):
-        return [ref() is not None for ref in seen]
 
     total, seen = epoch(lambda loss: loss)
     assert alive(seen) == [True] * 3

@@ -4,39 +4,12 @@ import gc
 import weakref
 
 import pytest
-from claims_kit import CHANGED, no_collector, raises
+from claims_kit import CHANGED, from_lesson, no_collector, raises
 from claims_kit import function as make
 
 
 def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0), dtype=torch.float64, requires_grad=True)
-
-
-def mix_backward(ctx, grad):
-    x, y, w = ctx.saved_tensors
-    return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-def mix(torch, backward=mix_backward):
-    """The lesson's x*y + y*z + x*y*z, which saves the intermediate x*z."""
-
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    return make(torch, forward, backward, "Mix")
-
-
-def again(torch):
-    """The same with x*z computed again in backward."""
-
-    def backward(ctx, grad):
-        x, y, _ = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + x * ctx.z), None
-
-    return mix(torch, backward)
 
 
 def keep(torch, act):
@@ -99,22 +72,15 @@ def test_c11_3_only_names(torch):
 def test_c11_4_slot_or_attribute(torch):
     """A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an
     attribute of ctx gives a wrong gradient without an error."""
-
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        ctx.mine = x
-        return x**3
-
-    slot = make(torch, forward, lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad)
-    attribute = make(torch, forward, lambda ctx, grad: 3 * ctx.mine**2 * grad)
+    own = from_lesson(torch, 11, "Cube", "Stash")
     for edited in (False, True):
-        for fn in (slot, attribute):
+        for fn in (own.Cube, own.Stash):
             x = leaf(torch, 2.0)
             h = x * 1
             y = fn.apply(h)
             if edited:
                 h.mul_(10)
-            if edited and fn is slot:
+            if edited and fn is own.Cube:
                 raises("is at version 1; expected version 0 instead", y.backward)
             else:
                 y.backward()
@@ -124,16 +90,9 @@ def test_c11_4_slot_or_attribute(torch):
 def test_c11_5_a_result_on_ctx(torch):
     """A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is
     freed with its last name."""
-
-    def forward(ctx, x, slot):
-        result = x.exp()
-        ctx.save_for_backward(result if slot else None)
-        ctx.result = None if slot else result
-        return result
-
-    fn = make(torch, forward, lambda ctx, grad: (grad, None))
+    Exp = from_lesson(torch, 11, "Exp").Exp
     with no_collector():
-        held = [weakref.ref(fn.apply(leaf(torch), slot)) for slot in (True, False)]
+        held = [weakref.ref(Exp.apply(leaf(torch), slot)) for slot in (True, False)]
         assert [result() is not None for result in held] == [False, True]
         gc.collect()
         assert [result() is not None for result in held] == [False, False]
@@ -150,15 +109,16 @@ def second_derivatives(torch, fn):
 def test_c11_6_intermediates_are_constants(torch):
     """An intermediate that forward saved is a constant to the second derivative, which then lacks a term without
     any error."""
-    assert second_derivatives(torch, mix(torch)) == [5.0, 1.0]
-    assert second_derivatives(torch, again(torch)) == [5.0, 5.0]
+    own = from_lesson(torch, 11, "Mix", "Again")
+    assert second_derivatives(torch, own.Mix) == [5.0, 1.0]
+    assert second_derivatives(torch, own.Again) == [5.0, 5.0]
 
 
 def test_c11_7_gradgradcheck(torch):
     """gradcheck passes a Function whose second derivative is wrong, and gradgradcheck does not."""
     x, y = leaf(torch, 2.0, -1.0), leaf(torch, 3.0, 0.5)
-    found = []
-    for fn in (mix(torch), again(torch)):
+    found, own = [], from_lesson(torch, 11, "Mix", "Again")
+    for fn in (own.Mix, own.Again):
         for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
             found.append(check(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False))
 
@@ -168,15 +128,15 @@ def test_c11_7_gradgradcheck(torch):
 def test_c11_8_once_differentiable(torch):
     """once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no
     history, the result has none either, and in a loss it is a constant, without an error."""
-    once = mix(torch, torch.autograd.function.once_differentiable(mix_backward))
+    own = from_lesson(torch, 11, "Mix", "Once")
     x, y = leaf(torch, 2.0), leaf(torch, 3.0)
-    plain = torch.autograd.grad(mix(torch).apply(x, y, 4.0) ** 2, (x, y))
-    gx, gy = torch.autograd.grad(once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
+    plain = torch.autograd.grad(own.Mix.apply(x, y, 4.0) ** 2, (x, y))
+    gx, gy = torch.autograd.grad(own.Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
 
     assert [gx.item(), gy.item()] == [g.item() for g in plain]
     raises("differentiate twice a function that was marked with @once_different", gy.backward)
 
-    gx, gy = torch.autograd.grad(once.apply(x, y, 4.0), (x, y), create_graph=True)
+    gx, gy = torch.autograd.grad(own.Once.apply(x, y, 4.0), (x, y), create_graph=True)
     assert not gx.requires_grad and not gy.requires_grad
     (7 * x + gx * gx + gy * gy).backward()  # a loss and a penalty: the penalty is a constant
     assert x.grad.item() == 7.0
@@ -221,18 +181,11 @@ def test_c11_10_needs_input_grad(torch):
 def test_c11_11_mark_dirty(torch):
     """Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it,
     argument and result are the same tensor."""
-
-    def forward(ctx, x, mark):
-        x.mul_(3)
-        if mark:
-            ctx.mark_dirty(x)
-        return x
-
-    fn = make(torch, forward, lambda ctx, grad: (3 * grad, None), "Triple")
+    Triple = from_lesson(torch, 11, "Triple").Triple
     for mark, slope in ((False, 1.0), (True, 3.0)):
         x = leaf(torch, 2.0)
         h = x * 1
-        y = fn.apply(h, mark)
+        y = Triple.apply(h, mark)
 
         assert (y is h) == mark
         assert h.item() == 6.0
@@ -285,29 +238,12 @@ def test_c11_13_set_materialize_grads(torch):
 
 def test_c11_14_setup_context(torch):
     """With setup_context, forward takes no ctx, and called on its own it is recorded like any other code."""
-    seen = []
+    TidyCube, x = from_lesson(torch, 11, "Cube", "TidyCube").TidyCube, leaf(torch)
+    direct, applied = TidyCube.forward(x), TidyCube.apply(x)
 
-    class Scale(torch.autograd.Function):
-        @staticmethod
-        def forward(x, k):
-            return x * k
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            seen.append((inputs, output.tolist()))
-            ctx.k = inputs[1]
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.k, None
-
-    x = leaf(torch)
-    direct, applied = Scale.forward(x, 3.0), Scale.apply(x, 3.0)
-
-    assert len(seen) == 1 and seen[0][0][0] is x and seen[0][0][1] == 3.0 and seen[0][1] == [3.0, 6.0]
-    assert direct.grad_fn.name() == "MulBackward0" and applied.grad_fn.name() == "ScaleBackward"
+    assert direct.grad_fn.name() == "PowBackward0" and applied.grad_fn.name() == "TidyCubeBackward"
     for y in (direct, applied):
-        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 3.0]
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 12.0]
 
 
 def test_c11_15_the_gradient_that_comes_in(torch):
@@ -338,19 +274,9 @@ def test_c11_16_tensors_in_lists(torch):
 
 def test_c11_17_a_fake_backward(torch):
     """A method called backward on an nn.Module is never called by autograd."""
-    called = []
-
-    class Fake(torch.nn.Module):
-        def forward(self, x):
-            return x * 3
-
-        def backward(self, grad):
-            called.append(grad)
-            return grad * 1000
-
-    x = torch.tensor(2.0, requires_grad=True)
-    Fake()(x).backward()
-    assert (x.grad.item(), called) == (3.0, [])
+    x, clips = leaf(torch), from_lesson(torch, 11, "A").A()
+    (clips(x) * 10).sum().backward()
+    assert x.grad.tolist() == [10.0, 10.0]
 
 
 def test_c11_18_gather(torch):
@@ -406,25 +332,11 @@ def test_c11_20_all_slots_are_checked(torch):
 def test_c11_21_a_borrowed_backward(torch):
     """forward and backward of one Function, called on the ctx of another, save into and read from the slots of that
     other one, and the gradient can be wrong without an error."""
-
-    def cube(ctx, t):
-        ctx.save_for_backward(t)
-        return t**3
-
-    cubed = make(torch, cube, lambda ctx, grad: 3 * ctx.saved_tensors[0] ** 2 * grad)
-
-    def borrowing(ctx, x, saves_last):
-        if not saves_last:
-            ctx.save_for_backward(x)
-        out = cubed.forward(ctx, x * 10)
-        if saves_last:
-            ctx.save_for_backward(x)
-        return out
-
-    borrows = make(torch, borrowing, lambda ctx, grad: (cubed.backward(ctx, grad) * 10, None))
-    for saves_last, slot, slope in ((True, 1.0, 30.0), (False, 10.0, 3000.0)):
+    line = "ctx.save_for_backward(x)  # 2"
+    for instead, slot, slope in ((line, 1.0, 30.0), ("pass", 10.0, 3000.0)):
+        own = from_lesson(torch, 11, "Cube", "Borrows", edit=lambda text: text.replace(line, instead))
         x = torch.tensor([1.0], requires_grad=True)
-        y = borrows.apply(x, saves_last)
+        y = own.Borrows.apply(x, 2)
         assert [t.item() for t in y.grad_fn.saved_tensors] == [slot]
         y.backward()
         assert x.grad.item() == slope

@@ -9,11 +9,11 @@ import weakref
 
 import numpy as np
 import pytest
-from claims_kit import CHANGED, leaf, names_behind, no_collector, raises
+from claims_kit import CHANGED, from_lesson, leaf, names_behind, no_collector, raises
 
 from course_lib.teach.instruments.ledger import ledger
 
-UNIT = 8 * 8 * 4  # bytes of an activation
+UNIT = 64 * 64 * 4  # bytes of an activation of the lesson
 
 
 def hooks(torch, pack, unpack=lambda packed: packed):
@@ -24,56 +24,25 @@ def checkpoint(torch, *args, **options):
     return torch.utils.checkpoint.checkpoint(*args, **options)
 
 
-def weights(torch, count):
-    torch.manual_seed(0)
-    return [(torch.randn(8, 8) / 3).requires_grad_() for _ in range(count)]
+def lesson(torch, *names, **given):
+    """What the lesson defines, with names for the tensors that its programs take."""
+    names += ("Checkpoint", "checkpoint_by_hooks", "begin", "forward", "gelu")
+    return from_lesson(torch, 14, *names, hooks=torch.autograd.graph.saved_tensors_hooks, **given)
 
 
-def function(torch):
-    """The lesson's Function."""
-
-    class Checkpoint(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, part, h):
-            ctx.part = part
-            ctx.save_for_backward(h)
-            return part(h)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (h,) = ctx.saved_tensors
-            h = h.detach().requires_grad_()
-            with torch.enable_grad():
-                result = ctx.part(h)
-            result.backward(grad)
-            return None, h.grad
-
-    return Checkpoint.apply
-
-
-def by_hooks(torch):
-    """The lesson's second form."""
-
-    def checkpoint(part, *arguments):
-        places, again = itertools.count(), []
-
-        def unpack(place):
-            if not again:
-                with torch.enable_grad(), hooks(torch, lambda tensor: again.append(tensor.detach())):
-                    part(*arguments)
-            return again[place]
-
-        with hooks(torch, lambda tensor: next(places), unpack):
-            return part(*arguments)
-
-    return checkpoint
+def measured(forward):
+    """Activations at the peak of a loss and its backward."""
+    with ledger(leaves=False) as held:
+        forward().backward()
+    return held.peak / UNIT
 
 
 def forms(torch):
     """All checkpoints of the lesson, as functions of (part, tensor)."""
+    own = lesson(torch)
     return {
-        "Function": function(torch),
-        "hooks": by_hooks(torch),
+        "Function": own.Checkpoint.apply,
+        "hooks": own.checkpoint_by_hooks,
         "re-entrant": lambda part, h: checkpoint(torch, part, h, use_reentrant=True),
         "not re-entrant": lambda part, h: checkpoint(torch, part, h, use_reentrant=False),
     }
@@ -128,7 +97,7 @@ def test_c14_3_no_version_check(torch):
 def test_c14_4_slots_and_leaves(torch):
     """pack is called for leaves, too, and twice for a tensor that two nodes save, although without hooks its memory is
     held once."""
-    ws, begin = weights(torch, 2), torch.ones(8, 8, requires_grad=True)
+    ws, begin = lesson(torch).begin(2)
 
     def forward():
         h = torch.tanh(begin @ ws[0])
@@ -176,17 +145,9 @@ def test_c14_6_a_ring(torch):
 
 def test_c14_7_as_long_as_the_slot(torch, tmp_path):
     """What pack returned is let go when the node has run."""
-
-    class File:
-        def __init__(self, tensor):
-            self.path = str(tmp_path / f"{next(names)}.pt")
-            torch.save(tensor.detach(), self.path)
-
-        def __del__(self):
-            os.remove(self.path)
-
-    names, x, counts = itertools.count(), leaf(torch), []
-    with hooks(torch, File, lambda packed: torch.load(packed.path)):
+    File, names = lesson(torch, "File").File, itertools.count()
+    x, counts = leaf(torch), []
+    with hooks(torch, lambda tensor: File(tensor, tmp_path / f"{next(names)}.pt"), File.read):
         h = x.exp()
         y = h.sin().sum()
     h.register_hook(lambda grad: counts.append(len(os.listdir(tmp_path))))
@@ -199,14 +160,13 @@ def test_c14_7_as_long_as_the_slot(torch, tmp_path):
 def test_c14_8_the_same_gradients(torch):
     """A checkpoint of some layers gives the gradients of the layers without one, those of weights inside included, and
     saves only the input."""
-    ws = weights(torch, 3)
+    ws, begin = lesson(torch).begin(3)
 
     def part(h):
         for w in ws:
             h = torch.tanh(h @ w)
         return h
 
-    begin = torch.ones(8, 8, requires_grad=True)
     wanted = torch.autograd.grad(part(begin).sum(), [begin, *ws])
     for name, run in forms(torch).items():
         for tensor in (begin, *ws):
@@ -220,43 +180,20 @@ def test_c14_8_the_same_gradients(torch):
             assert torch.allclose(tensor.grad, one), name
 
 
-def peak(torch, lengths, *, plain=0):
-    """(activations at the peak, runs of a layer) with segments of these lengths in the lesson's Function."""
-    ws, apply, runs = weights(torch, sum(lengths) + plain), function(torch), []
-
-    def chain(part):
-        def run(h):
-            for w in part:
-                runs.append(1)
-                h = torch.tanh(h @ w)
-            return h
-
-        return run
-
-    h, start = torch.ones(8, 8, requires_grad=True), 0
-    with ledger(leaves=False) as held:
-        for length in lengths:
-            h = apply(chain(ws[start : start + length]), h)
-            start += length
-        chain(ws[start:])(h).sum().backward()
-    return held.peak / UNIT, len(runs)
-
-
 def test_c14_9_the_law(torch):
     """With n layers that save one activation each, in segments of k layers, n/k - 1 + k activations are held at the
     peak, which is as many as without checkpoints for k = 1 and k = n, and 2√n - 1 for k = √n."""
+    own = lesson(torch, "layer", "chain", "in_segments", runs=[])
     for n in (4, 16, 36):
-        assert peak(torch, [], plain=n) == (n, n)
-        for k in (k for k in range(1, n + 1) if n % k == 0):
-            assert peak(torch, [k] * (n // k)) == (n / k - 1 + k, 2 * n)
-        root = round(n**0.5)
-        assert peak(torch, [root] * root)[0] == 2 * root - 1
-        assert peak(torch, [1] * n)[0] == peak(torch, [n])[0] == n
+        assert measured(lambda: own.forward(own.layer, n)[0]) == n
+        peaks = {k: measured(lambda: own.in_segments(n, k)) for k in range(1, n + 1) if n % k == 0}
+        assert peaks == {k: n / k - 1 + k for k in peaks}
+        assert peaks[1] == peaks[n] == n and peaks[round(n**0.5)] == 2 * n**0.5 - 1
 
 
 def test_c14_10_runs(torch):
     """Each checkpointed layer runs twice; checkpoint_sequential does not checkpoint the last segment."""
-    w, begin = weights(torch, 1)[0], torch.ones(8, 8, requires_grad=True)
+    (w,), begin = lesson(torch).begin(1)
     for reentrant in (True, False):
         runs = [0] * 6
 
@@ -277,27 +214,19 @@ def test_c14_10_runs(torch):
 def test_c14_11_selective(torch):
     """If only GELU is checkpointed and not the product in front of it, less than half of the activations are held and
     no product is computed twice."""
-    apply, products = function(torch), []
-
-    def gelu(u):
-        return 0.5 * u * (1 + torch.tanh(0.8 * (u + 0.045 * u**3)))
+    own, products = lesson(torch), []
 
     def product(h, w):
         products.append(1)
         return h @ w
 
-    def measured(block):
+    def needs(block):
         products.clear()
-        h = torch.ones(8, 8, requires_grad=True)
-        with ledger(leaves=False) as held:
-            for w in weights(torch, 8):
-                h = block(h, w)
-            h.sum().backward()
-        return held.peak // UNIT, len(products)
+        return measured(lambda: own.forward(block, 8)[0]) // 1, len(products)
 
-    nothing = measured(lambda h, w: gelu(product(h, w)))
-    whole = measured(lambda h, w: apply(lambda h: gelu(product(h, w)), h))
-    cheap = measured(lambda h, w: apply(gelu, product(h, w)))
+    nothing = needs(lambda h, w: own.gelu(product(h, w)))
+    whole = needs(lambda h, w: own.Checkpoint.apply(lambda h: own.gelu(product(h, w)), h))
+    cheap = needs(lambda h, w: own.Checkpoint.apply(own.gelu, product(h, w)))
     assert (nothing, whole, cheap) == ((39, 8), (11, 16), (18, 8))
 
 
@@ -371,8 +300,8 @@ def test_c14_14_random_numbers(torch):
         assert not agree(lambda part, x, run=run: run(part, x, preserve_rng_state=False), lambda: torch.rand(1000))
         drawn = torch.rand(1000, generator=generator)
         assert agree(run, lambda drawn=drawn: drawn)
-    for ours in (function(torch), by_hooks(torch)):
-        assert not agree(ours, lambda: torch.rand(1000))
+    for name in ("Function", "hooks"):
+        assert not agree(forms(torch)[name], lambda: torch.rand(1000))
 
 
 def test_c14_15_batch_norm(torch):

@@ -10,7 +10,7 @@ import re
 import warnings
 
 import pytest
-from claims_kit import CHANGED, FREED, function, nodes_behind, raises
+from claims_kit import CHANGED, FREED, from_lesson, function, nodes_behind, raises
 
 from course_lib.teach.instruments.ledger import ledger
 from course_lib.teach.records import made, records
@@ -48,49 +48,13 @@ def shown(torch, name):
     return (made_now() if torch.__name__ == "torch" else records())[name]
 
 
-def attention(torch, nn):
-    class Attention(nn.Module):
-        def __init__(self, width=8, heads=2):
-            super().__init__()
-            self.heads, self.size = heads, width // heads
-            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-
-        def forward(self, x):
-            batch, time, width = x.shape
-            q, k, v = [part.reshape(batch, time, self.heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, -1)]
-            scores = q @ k.transpose(-2, -1) / self.size**0.5
-            weights = scores.masked_fill(torch.ones(time, time).triu(1) == 1, float("-inf")).softmax(-1)
-            weights = weights * (torch.rand(weights.shape) > 0.1)
-            return self.out((weights @ v).transpose(1, 2).reshape(batch, time, width))
-
-    return Attention()
-
-
-def transformer(torch, in_place=()):
-    """The lesson's model with one block; `in_place` names the lines that write: "x", "weights"."""
-    nn = torch.nn
-
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.letter, self.attention, self.norm = nn.Embedding(10, 8), attention(torch, nn), nn.LayerNorm(8)
-            self.mlp, self.head = nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.Linear(32, 8)), nn.Linear(8, 10)
-
-        def forward(self, text):
-            x = self.letter(text)
-            x = x + self.attention(x)
-            if "weights" in in_place:
-                weights = x.softmax(-1)
-                weights *= 2
-                x = x + weights
-            if "x" in in_place:
-                x += self.mlp(self.norm(x))
-            else:
-                x = x + self.mlp(self.norm(x))
-            return self.head(x)
-
-    torch.manual_seed(0)
-    return Model()
+def lesson(torch, *in_place):
+    """The lesson's transformer, as it is cured there; of its lines these may write: "x", "weights"."""
+    cured = "|".join({"x", "weights"}.difference(in_place))
+    return from_lesson(
+        torch, 15, "Attention", "Block", "Transformer",
+        edit=lambda text: re.sub(rf"\b({cured}) ([+*])= (.+)", r"\1 = \1 \2 (\3)", text),
+    )  # fmt: skip
 
 
 def loss_of(torch, model):
@@ -123,7 +87,7 @@ def test_c15_2_digits(torch):
 def test_c15_3_a_layer_and_its_nodes(torch):
     """The graph of a transformer has one AccumulateGrad for each parameter and one AddmmBackward0 for each linear
     layer."""
-    model = transformer(torch)
+    model = lesson(torch).Transformer()
     names = names_behind(loss_of(torch, model))
 
     assert names.count("AccumulateGrad") == len(list(model.parameters()))
@@ -134,8 +98,10 @@ def test_c15_4_writes_and_their_cure(torch):
     """A layer norm saves its input and softmax its result: with a write into either backward raises, and with the same
     lines out of place the model trains."""
     for line, maker in (("x", "Add"), ("weights", "Softmax")):
-        raises(f"{CHANGED}.*output 0 of {maker}, is at version", loss_of(torch, transformer(torch, line)).backward)
-    model = transformer(torch)
+        model = lesson(torch, line).Transformer()
+        raises(f"{CHANGED}.*output 0 of {maker}, is at version", loss_of(torch, model).backward)
+    torch.manual_seed(0)
+    model = lesson(torch).Transformer()
     optimizer, losses = torch.optim.AdamW(model.parameters(), lr=0.01), []
     for _ in range(30):
         optimizer.zero_grad()
@@ -162,7 +128,7 @@ def test_c15_5_what_attention_saves(torch):
     assert [each.data_ptr() in places for each in (scores, scaled, masked)] == [False] * 3
     assert [each.data_ptr() in places for each in (weights, keep, dropped)] == [True] * 3
 
-    peaks, module = [], attention(torch, torch.nn)
+    peaks, module = [], lesson(torch).Attention(8, 2)
     for time in (64, 128, 256):
         with ledger(leaves=False) as kept:
             module(torch.ones(1, time, 8, requires_grad=True) * 1)

@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 import pytest
-from claims_kit import CHANGED, FREED, function, no_collector, raises
+from claims_kit import CHANGED, FREED, from_lesson, no_collector, raises
 
 
 def slopes(torch, loss_of, parameters):
@@ -158,29 +158,6 @@ def test_c16_6_where_to_cut(torch):
     assert said != measured
 
 
-def squash(torch, keep, take):
-    def forward(ctx, x):
-        y = x / (1 + x.abs())
-        keep(ctx, y)
-        return y
-
-    return function(torch, forward, lambda ctx, grad: grad * (1 - take(ctx).abs()) ** 2).apply
-
-
-def take(ctx):
-    """Out of ctx, which is left without it."""
-    y, ctx.y = ctx.y, None
-    return y
-
-
-WAYS = {  # how a Function keeps its result, and how its backward reads it
-    "on ctx": (lambda ctx, y: setattr(ctx, "y", y), lambda ctx: ctx.y),
-    "cleared": (lambda ctx, y: setattr(ctx, "y", y), take),
-    "detached": (lambda ctx, y: setattr(ctx, "y", y.detach()), lambda ctx: ctx.y),
-    "slot": (lambda ctx, y: ctx.save_for_backward(y), lambda ctx: ctx.saved_tensors[0]),
-}
-
-
 def outlives(torch, function, training):
     """Is a result alive after its last name is gone, when no collector runs?"""
     with no_collector():
@@ -195,22 +172,23 @@ def outlives(torch, function, training):
 def test_c16_7_a_result_on_ctx(torch):
     """A result on ctx outlives its last name; if backward clears it, then only where backward runs; detached or
     in a slot it does not."""
-    found = {name: [outlives(torch, squash(torch, *way), training) for training in (True, False)]
-             for name, way in WAYS.items()}  # fmt: skip
+    ways = from_lesson(torch, 16, "Squash", "CleanedUp", "Detached", "Slot")
+    found = {name: [outlives(torch, way.apply, training) for training in (True, False)]
+             for name, way in vars(ways).items()}  # fmt: skip
     nowhere = [False, False]
-    assert {"on ctx": [True, True], "cleared": [False, True], "detached": nowhere, "slot": nowhere} == found
+    assert {"Squash": [True, True], "CleanedUp": [False, True], "Detached": nowhere, "Slot": nowhere} == found
 
 
 def test_c16_8_overwritten(torch):
     """If a result is overwritten before backward, a detached alias on ctx gives a wrong gradient without an
     error, and a slot raises."""
-    x = torch.tensor([1.0, -3.0], requires_grad=True)
-    y = squash(torch, *WAYS["detached"])(x)
+    ways, x = from_lesson(torch, 16, "Squash", "Detached", "Slot"), torch.tensor([1.0, -3.0], requires_grad=True)
+    y = ways.Detached.apply(x)
     y.mul_(2)
     y.sum().backward()
     assert [0.0, 0.5] == pytest.approx(x.grad.tolist())  # 2 / (1 + |x|)² is 0.5, 0.125
 
-    y = squash(torch, *WAYS["slot"])(x)
+    y = ways.Slot.apply(x)
     y.mul_(2)
     raises(CHANGED, y.sum().backward)
 

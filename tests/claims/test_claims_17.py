@@ -1,27 +1,12 @@
 """The claims of lesson 17, two machines, on our engine and on real PyTorch."""
 
-from claims_kit import CHANGED, raises
+from claims_kit import CHANGED, from_lesson, raises
 
 
-def two_forwards(torch, write=lambda size: None, copy=False):
-    """The gradient of the lesson's module, with something written into the buffer in between."""
-
-    class Scaled(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.w = torch.nn.Parameter(torch.ones(1))
-            self.register_buffer("size", torch.ones(1))
-
-        def forward(self, x):
-            self.size = x.abs().mean(dim=0, keepdim=True)
-            return self.w * x / (self.size.clone() if copy else self.size)
-
-    module = Scaled()
-    first = module(torch.tensor([8.0]))
-    with torch.no_grad():
-        write(module.size)
-    (first + module(torch.tensor([24.0]))).sum().backward()
-    return module.w.grad.item()
+def two_forwards(torch, write, copy=False):
+    """The gradient of the lesson's module, with 2 written into the buffer in between."""
+    lesson = from_lesson(torch, 17, "Scaled", "Copying", "two_forwards")
+    return lesson.two_forwards(write, lesson.Copying if copy else lesson.Scaled)
 
 
 def second_gradients(torch, step, copies=False):
@@ -69,29 +54,21 @@ def test_c17_2_replicas_stay_equal(torch):
 
 def test_c17_3_one_machine(torch):
     """A module that makes a new buffer in each forward may run twice before one backward on one machine."""
-    assert two_forwards(torch) == 2.0
+    assert two_forwards(torch, lambda size, two: None) == 2.0
 
 
 def test_c17_4_buffers(torch):
     """If the buffer of the first forward is overwritten, backward raises if the write was counted, and gives a
     wrong gradient if it was not; a copy made in forward is right."""
-    two = torch.tensor([2.0])
-    raises("is at version 1; expected version 0", lambda: two_forwards(torch, lambda size: size.copy_(two)))
-    assert two_forwards(torch, lambda size: size.data.copy_(two)) == 5.0
-    assert two_forwards(torch, lambda size: size.copy_(two), copy=True) == 2.0
+    raises("is at version 1; expected version 0", lambda: two_forwards(torch, lambda size, two: size.copy_(two)))
+    assert two_forwards(torch, lambda size, two: size.data.copy_(two)) == 5.0
+    assert two_forwards(torch, lambda size, two: size.copy_(two), copy=True) == 2.0
 
 
 def test_c17_5_false_alarm(torch):
     """Batch norm in training raises if its running mean was overwritten and counted before backward, although its
     gradient does not depend on it."""
-    def slopes(write):
-        norm, x = torch.nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
-        y = norm(x)
-        with torch.no_grad():
-            write(norm.running_mean)
-        (y**3).sum().backward()
-        return x.grad
-
+    slopes = from_lesson(torch, 17, "slopes").slopes
     raises(CHANGED, lambda: slopes(lambda mean: mean.fill_(7.0)))
     assert torch.equal(slopes(lambda mean: mean.data.fill_(7.0)), slopes(lambda mean: None))
 
@@ -133,42 +110,33 @@ def test_c17_9_stashed(torch):
     assert second_gradients(torch, lambda w, g: w.sub_(g), copies=True) == [6.0, 4.0]
 
 
-class Stage:
-    """One stage of a pipeline of two: it takes a forward or a backward turn when it has what it needs."""
+def pipeline(torch, weights, x, target, rate):
+    """Two stages that take the turns F0 F1 B0 F2 B1 ...: what each used, the gradients, and the most under way."""
+    weights, under_way, most = list(weights), ({}, {}), [0, 0]
+    used, gradients = ([], []), ([], [])
 
-    def __init__(self, torch, weight, ahead, batch, rate):
-        self.torch, self.weight, self.ahead, self.batch, self.rate = torch, weight, ahead, batch, rate
-        self.under_way, self.used, self.gradients, self.most, self.forwards = {}, [], [], 0, 0
-
-    def forward(self, given):
-        k, used = self.forwards, self.weight.clone().requires_grad_()
-        given = given.detach().requires_grad_()
-        result = self.torch.tanh(given @ used)
-        if not self.ahead:
-            result = ((result - self.batch[1][k : k + 1]) ** 2).sum() / len(self.batch[0])
-        self.under_way[k] = result, given, used
-        self.forwards, self.most = k + 1, max(self.most, len(self.under_way))
+    def forward(stage, k, given):
+        given, w = given.detach().requires_grad_(), weights[stage].clone().requires_grad_()
+        result = torch.tanh(given @ w)
+        under_way[stage][k] = ((result - target[k]) ** 2).sum() / 4 if stage else result, given, w
+        most[stage] = max(most[stage], len(under_way[stage]))
         return result
 
-    def backward(self, arriving):
-        result, given, used = self.under_way.pop(len(self.gradients))
+    def backward(stage, k, arriving=None):
+        result, given, w = under_way[stage].pop(k)
         result.backward(arriving)
-        self.weight = self.weight - self.rate * used.grad
-        self.used.append(used.detach())
-        self.gradients.append(used.grad)
+        weights[stage] = weights[stage] - rate * w.grad
+        used[stage].append(w.detach())
+        gradients[stage].append(w.grad)
         return given.grad
 
-
-def pipeline(torch, weights, batch, rate):
-    """Both stages after the turns F0 F1 B0 F2 B1 ... of the first one."""
-    first, last = (Stage(torch, w.clone(), ahead, batch, rate) for w, ahead in zip(weights, (1, 0), strict=True))
-    sent = [first.forward(batch[0][:1])]
-    for turn in range(1, len(batch[0]) + 1):
-        if turn < len(batch[0]):
-            sent.append(first.forward(batch[0][turn : turn + 1]))
-        last.forward(sent.pop(0))
-        first.backward(last.backward(torch.ones(()).to(torch.float64)))
-    return first, last
+    sent = [forward(0, 0, x[:1])]
+    for k in range(4):
+        if k < 3:
+            sent.append(forward(0, k + 1, x[k + 1 : k + 2]))
+        forward(1, k, sent[k])
+        backward(0, k, backward(1, k))
+    return used, gradients, most
 
 
 def test_c17_10_a_pipeline(torch):
@@ -183,14 +151,12 @@ def test_c17_10_a_pipeline(torch):
         said = torch.tanh(torch.tanh(x[samples] @ used[0]) @ used[1])
         return torch.autograd.grad(((said - target[samples]) ** 2).sum() / 4, used)
 
-    resting = pipeline(torch, weights, (x, target), 0.0)
-    for stage, wanted in zip(resting, on_one_machine(weights, slice(4)), strict=True):
-        assert torch.allclose(sum(stage.gradients), wanted)
-    first, last = pipeline(torch, weights, (x, target), 0.5)
+    _, resting, _ = pipeline(torch, weights, x, target, 0.0)
+    for gradients, wanted in zip(resting, on_one_machine(weights, slice(4)), strict=True):
+        assert torch.allclose(sum(gradients), wanted)
+    used, gradients, most = pipeline(torch, weights, x, target, 0.5)
     for k in range(4):
-        wanted = on_one_machine((first.used[k], last.used[k]), slice(k, k + 1))
-        assert torch.allclose(first.gradients[k], wanted[0])
-        assert torch.allclose(last.gradients[k], wanted[1])
-    assert torch.equal(first.used[0], first.used[1])
-    assert not torch.equal(last.used[0], last.used[1])
-    assert (first.most, last.most) == (2, 1)
+        wanted = on_one_machine((used[0][k], used[1][k]), slice(k, k + 1))
+        assert torch.allclose(gradients[0][k], wanted[0]) and torch.allclose(gradients[1][k], wanted[1])
+    assert torch.equal(*used[0][:2]) and not torch.equal(*used[1][:2])
+    assert most == [2, 1]

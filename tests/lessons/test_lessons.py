@@ -27,7 +27,7 @@ def records(stem):
 @every_notebook
 def test_hygiene(stem):
     """Counts 1..n; no stderr, path, address or time in outputs; no tag or marker that hides anything."""
-    problems = hygiene(load(stem), stem)
+    problems = hygiene(load(stem))
 
     assert not problems, report(stem, problems)
 

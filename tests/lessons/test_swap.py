@@ -21,8 +21,6 @@ from notebook_rules import ALL, NOTEBOOKS, every_notebook, load, printed, report
 
 RUNNER = Path(__file__).with_name("swap_runner.py")
 PATIENCE = 240  # seconds for all lessons together
-
-
 LIBRARY = "torch" if importlib.util.find_spec("torch") or os.environ.get("COURSE_REQUIRE_TORCH") else "course_lib"
 
 
@@ -50,31 +48,20 @@ def compare(nb, seen: list | dict, where: str) -> list[str]:
             continue
         place = f"cell {index} on {where}"
         if got["error"]:
-            problems.append(f"{place} raised {got['error']}\n{indented(cell.source)}")
+            problems.append(f"{place} raised {got['error']}\n{cell.source}")
             break  # what follows would only repeat it
         if got["stderr"].strip():
-            problems.append(f"{place} wrote to stderr:\n{indented(got['stderr'])}")
-        committed = [printed(cell), *results(cell)]
-        if without_numbers(committed) != without_numbers([got["stdout"], *got["shown"]]):
-            problems.append(f"{place} prints something else:\n{difference(cell, committed, got)}")
+            problems.append(f"{place} wrote to stderr:\n{got['stderr']}")
+        committed, now = without_numbers(printed(cell), *results(cell)), without_numbers(got["stdout"], *got["shown"])
+        if committed != now:
+            lines = difflib.unified_diff("\n".join(committed).splitlines(), "\n".join(now).splitlines(), lineterm="")
+            problems.append("\n".join([f"{place} prints something else:", cell.source, *lines]))
     return problems
 
 
-def without_numbers(texts: list[str]) -> list[str]:
+def without_numbers(*texts: str) -> list[str]:
     """Texts without the numbers of cells, which change when engine cells are left out."""
     return [re.sub(r"cell \[\d+\] line", "cell [N] line", text) for text in texts]
-
-
-def difference(cell, committed: list[str], got: dict) -> str:
-    """The cell and a diff of its texts, committed (-) against this run (+)."""
-    before = "\n".join(committed).splitlines()
-    after = "\n".join([got["stdout"], *got["shown"]]).splitlines()
-    lines = list(difflib.unified_diff(before, after, "committed", "this run", lineterm="", n=2))
-    return "\n".join([indented(cell.source), "    -----", indented("\n".join(lines[:40]))])
-
-
-def indented(text: str) -> str:
-    return "\n".join("    " + line for line in text.strip().splitlines())
 
 
 def compared(seen: list) -> int:
@@ -99,9 +86,6 @@ def test_on_real_torch_and_without_a_layout_engine(stem):
     assert not laid_out, "a layout engine was found after all"  # a plot is matplotlib's and needs none
 
 
-# --- the check itself ------------------------------------------------------------------------------
-
-
 def mini(*cells: tuple[str, str, list[str]]):
     """A notebook from (source, what it printed, tags)."""
     v4, made = nbformat.v4, []
@@ -111,10 +95,9 @@ def mini(*cells: tuple[str, str, list[str]]):
     return v4.new_notebook(cells=made)
 
 
-HEAD = ("import course_lib as torch", "", [])
-
-
-SWAPPED = mini(HEAD, ("print(torch.__name__)", "torch\n", []), ("1 / 0", "", ["engine"]))
+SWAPPED = mini(
+    ("import course_lib as torch", "", []), ("print(torch.__name__)", "torch\n", []), ("1 / 0", "", ["engine"])
+)
 
 
 @pytest.mark.usefixtures("real_torch")

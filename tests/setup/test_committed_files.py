@@ -1,6 +1,5 @@
 """What must stand in no file: hosts of package registries, paths of a machine, the learner's own work."""
 
-import os
 import re
 import subprocess
 
@@ -10,21 +9,11 @@ import course
 
 # Put together here, so that this file does not contain what it looks for.
 HOSTS = [
-    first + "." + last
-    for first, last in [
-        ("pypi", "org"),
-        ("pythonhosted", "org"),
-        ("download.pytorch", "org"),
-        ("conda.anaconda", "org"),
-        ("repo.anaconda", "com"),
-        ("registry.npmjs", "org"),
-        ("registry.yarnpkg", "com"),
-        ("ghcr", "io"),
-        ("docker", "io"),
-        ("mcr.microsoft", "com"),
-        ("quay", "io"),
-        ("deb.debian", "org"),
-    ]
+    name.replace("+", ".")
+    for name in (
+        "pypi+org pythonhosted+org download+pytorch+org conda+anaconda+org repo+anaconda+com registry+npmjs+org "
+        "registry+yarnpkg+com ghcr+io docker+io mcr+microsoft+com quay+io deb+debian+org"
+    ).split()
 ]
 # A path of nobody's machine, for examples, belongs to "someone".
 FOLDERS = "tmp work root home Users opt mnt srv".split()
@@ -39,12 +28,12 @@ def committed():
     if done.returncode == 0:
         names = [name for name in done.stdout.decode().split("\0") if name]
         return [course.ROOT / name for name in names if (course.ROOT / name).is_file()]
-    skipped = {".git", ".venv", "my_course", "__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis"}
-    paths = []
-    for folder, inner, names in os.walk(course.ROOT):
-        inner[:] = [name for name in inner if name not in skipped and not name.endswith(".egg-info")]
-        paths += [course.ROOT / folder / name for name in names]
-    return paths
+    left_out = (".", "my_course", "__pycache__", "autograd_course.egg-info")
+    return [
+        path
+        for path in course.ROOT.rglob("*")
+        if path.is_file() and not any(part.startswith(left_out) for part in path.relative_to(course.ROOT).parts)
+    ]
 
 
 def lines_of(path):

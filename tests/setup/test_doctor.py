@@ -63,6 +63,7 @@ def test_when_all_is_there_nothing_is_to_be_done(examine):
     "changes, subject, state, words, remedy",
     [
         ({"without": ["jupyterlab"]}, "Packages", "gap", "missing: jupyterlab", "pip install"),
+        ({"broken": {"numpy": "ModuleNotFoundError"}}, "Packages", "gap", "numpy (ModuleNotFound", "--force-reinstall"),
         ({"without": ["hypothesis"]}, "For tests", "note", "missing: hypothesis", ""),
         ({"without": ["ipykernel"]}, "Kernel", "gap", "", ""),
         ({"without": ["torch"]}, "Real torch", "note", "", "torch==2.13.0"),
@@ -80,15 +81,6 @@ def test_what_is_not_as_it_should_be_is_a_line(examine, changes, subject, state,
     assert state == line.state
     assert words in line.words
     assert line.remedy is None if remedy is None else remedy in (line.remedy or "")
-
-
-def test_a_package_whose_folder_is_gone_is_a_gap(examine):
-    """What is listed as installed and cannot be imported is named with the error, and nothing is "Ready"."""
-    line = examine(broken={"numpy": "ModuleNotFoundError: No module named 'numpy'"})["Packages"]
-
-    assert "gap" == line.state
-    assert "cannot be imported: numpy (ModuleNotFoundError" in line.words
-    assert "--force-reinstall" in line.remedy and "numpy" in line.remedy
 
 
 def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):

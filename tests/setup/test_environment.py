@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from setup_kit import raising
 
 import course
 
@@ -18,33 +19,22 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_without_conda_the_course_has_its_own_environment(root):
-    """Nothing active: .venv in the course's folder, which is ours to fill."""
-    found = course.find_environment({})
+@pytest.mark.parametrize(
+    "environ, kind, place",
+    [
+        ({}, "venv", "{root}/.venv"),
+        ({"CONDA_PREFIX": "/conda/envs/mine"}, "conda", "/conda/envs/mine"),
+        ({"CONDA_PREFIX": "/conda", "VIRTUAL_ENV": "{root}/.venv"}, "venv", "{root}/.venv"),
+        ({"CONDA_PREFIX": "/conda", "COURSE_PYTHON": sys.executable}, "given", sys.executable),
+    ],
+)
+def test_which_environment_runs_the_course(root, environ, kind, place):
+    """A named Python; else .venv, if it is the active one; else an active conda environment; else .venv."""
+    found = course.find_environment({name: words.format(root=root) for name, words in environ.items()})
 
-    assert ("venv", root / ".venv", True) == (found.kind, found.home, found.ours)
-
-
-def test_an_active_conda_environment_is_used_as_it_is():
-    """CONDA_PREFIX names the environment; nothing is installed into it."""
-    found = course.find_environment({"CONDA_PREFIX": "/conda/envs/mine"})
-
-    assert ("conda", Path("/conda/envs/mine"), False) == (found.kind, found.home, found.ours)
+    assert (kind, kind == "venv") == (found.kind, found.ours)
+    assert Path(place.format(root=root)) == (found.python if kind == "given" else found.home)
     assert found.python.name.startswith("python")
-
-
-def test_the_courses_own_environment_wins_when_it_is_the_active_one(root):
-    """With conda's base always active, `source .venv/bin/activate` still means .venv."""
-    active = {"CONDA_PREFIX": "/conda", "VIRTUAL_ENV": str(root / ".venv")}
-
-    assert "venv" == course.find_environment(active).kind
-
-
-def test_a_named_python_is_used_as_it_is():
-    """COURSE_PYTHON beats everything else."""
-    found = course.find_environment({"COURSE_PYTHON": sys.executable, "CONDA_PREFIX": "/conda"})
-
-    assert ("given", Path(sys.executable), False) == (found.kind, found.python, found.ours)
 
 
 def lacking(monkeypatch, *names, course_lib=None, python="3.12.1"):
@@ -197,11 +187,7 @@ def test_jupyter_keeps_out_of_the_readers_home(tmp_path):
 def test_an_interrupted_installation_is_not_up_to_date(root, monkeypatch):
     """The stamp goes before pip begins and comes back only when it is done."""
     environment = made()
-
-    def interrupted(*ignored):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(course, "pip_step", interrupted)
+    monkeypatch.setattr(course, "pip_step", raising(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         course.install(environment, ["dev"])
 

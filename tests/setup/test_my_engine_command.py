@@ -1,11 +1,9 @@
 """`course.py my-engine`: the learner's engine is written, and nothing that they wrote is lost."""
 
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
+from setup_kit import raising
 
 import course
 
@@ -13,28 +11,13 @@ stages = course.stages()
 
 
 @pytest.fixture
-def clone(tmp_path):
-    """A clone in which nothing was installed: course.py, one lesson, and the annotated engine."""
-    for name in ("course.py", "pyproject.toml", "constraints.txt"):
-        shutil.copy(course.ROOT / name, tmp_path / name)
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "07_version_counters.ipynb").write_text("{}")
-    building = tmp_path / "course_lib" / "teach" / "building"
-    building.mkdir(parents=True)
-    for name in ("stages.py", "engine_by_lesson.txt"):
-        shutil.copy(course.ROOT / "course_lib" / "teach" / "building" / name, building / name)
-    return tmp_path
-
-
-@pytest.fixture
-def told(clone):
+def told(clone, monkeypatch, capsys):
     """Run the command with these words in the clone: (status, all that it printed)."""
+    monkeypatch.setattr(course, "ROOT", clone)
 
     def run(*words):
-        done = subprocess.run([sys.executable, "-S", "course.py", "my-engine", *words], cwd=clone,
-                              capture_output=True, text=True, timeout=60)  # fmt: skip
-        assert "Traceback" not in done.stderr
-        return done.returncode, done.stdout + done.stderr
+        status, said = course.main(["my-engine", *words]), capsys.readouterr()
+        return status, said.out + said.err
 
     return run
 
@@ -44,7 +27,7 @@ def mine(clone):
 
 
 def test_it_writes_the_beginning(clone, told):
-    """It needs no package, and makes the learner's folder when there is none."""
+    """It makes the learner's folder when there is none."""
     status, words = told()
 
     assert (0, True) == (status, "is new" in words)
@@ -83,29 +66,21 @@ def test_a_lesson_that_does_not_exist_is_named(clone, told, lesson):
     assert not mine(clone).exists()
 
 
-def test_a_folder_that_may_not_be_written_to_is_named(clone, monkeypatch, capsys):
+def test_a_folder_that_may_not_be_written_to_is_named(told, monkeypatch):
     """The system's words, status 1 and no traceback."""
-
-    def refused(path, data):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(course, "ROOT", clone)
-    monkeypatch.setattr(course, "write_beside", refused)
-
-    assert 1 == course.main(["my-engine"]) == course.main(["my-engine", "--catch-up", "05"])
-    assert 2 == capsys.readouterr().err.count("Permission denied")
+    monkeypatch.setattr(course, "write_beside", raising(PermissionError(13, "Permission denied")))
+    for words in ([], ["--catch-up", "05"]):
+        status, said = told(*words)
+        assert (1, True) == (status, "Permission denied" in said)
 
 
-def test_opening_the_course_puts_the_beginning_beside_the_lessons(tmp_path, monkeypatch):
+def test_opening_the_course_puts_the_beginning_beside_the_lessons(clone, monkeypatch):
     """A new learner has it; whoever has written in it keeps what they wrote."""
     monkeypatch.setattr(course, "trust", lambda *some: None)
-    lessons = tmp_path / "notebooks"
-    lessons.mkdir()
-    (lessons / "00_start_here.ipynb").write_bytes(b"{}")
-    copies = course.Copies(lessons, tmp_path / "my_course")
+    copies = course.Copies(clone / "notebooks", clone / "my_course")
     course.update_copies(None, copies)
-    assert stages.start() == mine(tmp_path).read_text(encoding="utf-8")
+    assert stages.start() == mine(clone).read_text(encoding="utf-8")
 
-    mine(tmp_path).write_text("my work")
+    mine(clone).write_text("my work")
     course.update_copies(None, copies)
-    assert "my work" == mine(tmp_path).read_text()
+    assert "my work" == mine(clone).read_text()

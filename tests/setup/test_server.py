@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -50,22 +49,24 @@ def test_what_is_no_port_is_refused(number):
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
-    """JupyterLab's command line for a folder with a first lesson, in the course's own environment."""
+    """JupyterLab's command line, when asked for: for a folder with a first lesson, in the course's own environment."""
     monkeypatch.setattr(course, "ROOT", tmp_path)
     mine = tmp_path / "my_course"
     mine.mkdir()
     (mine / course.FIRST_LESSON).write_text("{}")
     environment = course.Environment(sys.executable, "venv", sys.prefix, ours=True)
-    return course.lab_command(environment, 8899, course.Copies(tmp_path / "notebooks", mine))
+    return lambda: course.lab_command(environment, 8899, course.Copies(tmp_path / "notebooks", mine))
 
 
 def test_the_server_listens_only_on_this_machine(command):
     """JupyterLab is bound to 127.0.0.1, on one port, and looks for no other; its token is not for others to list."""
-    assert "--ServerApp.ip=127.0.0.1" in command
-    assert "--ServerApp.port=8899" in command
-    assert "--ServerApp.port_retries=0" in command
-    assert "--LabApp.default_url=/lab/tree/my_course/00_start_here.ipynb" in command
-    assert not [word for word in command if "token" in word.partition("=")[0].lower()]
+    words = command()
+
+    assert "--ServerApp.ip=127.0.0.1" in words
+    assert "--ServerApp.port=8899" in words
+    assert "--ServerApp.port_retries=0" in words
+    assert "--LabApp.default_url=/lab/tree/my_course/00_start_here.ipynb" in words
+    assert not [word for word in words if "token" in word.partition("=")[0].lower()]
 
 
 def show(mine, path):
@@ -106,14 +107,11 @@ def test_saving_a_published_lesson_keeps_its_metadata(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("user, allowed", [(0, True), (1000, False)])
-def test_root_is_allowed_only_when_root(command, monkeypatch, tmp_path, user, allowed):
+def test_root_is_allowed_only_when_root(command, monkeypatch, user, allowed):
     """--allow-root is given to root and to nobody else."""
     monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
-    environment = course.Environment(sys.executable, "venv", sys.prefix, ours=True)
-    copies = course.Copies(tmp_path / "notebooks", tmp_path / "my_course")
-    words = course.lab_command(environment, 8899, copies)
 
-    assert allowed == ("--allow-root" in words)
+    assert allowed == ("--allow-root" in command())
 
 
 def test_a_server_that_dies_is_quoted(tmp_path):
@@ -144,28 +142,21 @@ def test_somebody_elses_server_does_not_count_as_ours(taken):
 
 
 @pytest.fixture
-def opened(tmp_path):
-    """`course.py open --no-browser` on a small course of its own: (process, base address, token)."""
-    root = tmp_path / "course"
-    (root / "notebooks").mkdir(parents=True)
-    building = "course_lib/teach/building"
-    (root / building).mkdir(parents=True)
-    for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb",
-                 f"{building}/stages.py", f"{building}/engine_by_lesson.txt"):  # fmt: skip
-        shutil.copy(course.ROOT / name, root / name)
-    (root / "course_lib" / "__init__.py").write_text("")
+def opened(clone, tmp_path):
+    """`course.py open --no-browser` in a clone: (process, base address, token)."""
+    (clone / "course_lib" / "__init__.py").write_text("")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "COURSE_"))}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         environ[name] = str(tmp_path / name)
-    environ.update(COURSE_PYTHON=sys.executable, PYTHONPATH=str(root))
+    environ.update(COURSE_PYTHON=sys.executable, PYTHONPATH=str(clone))
     log = tmp_path / "log"
     with open(log, "wb") as output:
         process = subprocess.Popen(
             [sys.executable, "course.py", "open", "--no-browser", "--port", str(port)],
-            cwd=root,
+            cwd=clone,
             env=environ,
             stdout=output,
             stderr=output,

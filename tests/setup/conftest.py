@@ -1,0 +1,20 @@
+"""A clone for the tests beside this file, in which nothing was installed."""
+
+import shutil
+
+import pytest
+
+import course
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """course.py, its lists of packages, the annotated engine, and two lessons."""
+    root, building = tmp_path / "clone", "course_lib/teach/building"
+    for folder in ("notebooks", building):
+        (root / folder).mkdir(parents=True)
+    for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb",
+                 f"{building}/stages.py", f"{building}/engine_by_lesson.txt"):  # fmt: skip
+        shutil.copy(course.ROOT / name, root / name)
+    (root / "notebooks" / "07_version_counters.ipynb").write_text("{}")
+    return root

@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and name the line that is missing.
 #
-# **Minutes** 200, in three sittings of 70, 70 and 60 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 200, in three sittings of 65, 70 and 65 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -449,7 +449,7 @@ print(y, "slopes:", x.grad, x.grad.dtype)
 # print(grad)
 # ```
 #
-# `h + Double.apply(h)` is h + 2·h, so its slope is 3. An addition sends the tensor that arrives to both of its operands as it is (lesson 04).
+# `h + Double.apply(h)` is h + 2·h, so its slope is 3. An addition sends the tensor that arrives to both of its operands, as it is (lesson 00).
 #
 # **Predict.** What is printed for the gradient, and what for `grad`? Answer with a pair; each entry is a number or `"error"`.
 
@@ -692,7 +692,7 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts=parts
 # **Notice:**
 #
 # - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a small open circle, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
-# - Below, in gy of `Again`, node 4 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
+# - Below, in gy of `Again`, node 6 is the "+ w", and its arrow for `w` leads to node 4, the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
 # - In both of them `x` came out of its slot *with* its history, because it is an input.
 #
 # So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed. In `Again` the product is computed in `backward`, which is recorded when somebody wants second derivatives.
@@ -820,7 +820,7 @@ compare(before, draw(h))
 # %% [markdown]
 # **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node: the write is a recorded one, and follows the rules of recorded writes. (`h` is at version 2 then: `mul_` counted one, and the mark another.)
 #
-# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`:
+# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part: zeros for a part that no loss has used. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`:
 
 # %%
 class Twin(torch.autograd.Function):
@@ -868,7 +868,7 @@ with expect_error(RuntimeError, "does not require grad"):
 # %% [markdown]
 # Unmarked, this loss trains nothing, and nothing raises. Marked, the same loss raises at once.
 #
-# **A result that was not used.** "backward gets" shows a zero for the part that no loss has used: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
+# **A result that was not used.** Behind "backward gets" you have seen the zero for the part that no loss has used: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
 
 # %% tags=["C11.13"]
 class Frugal(Twin):
@@ -1217,16 +1217,7 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 # %% [markdown]
 # 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. One tensor was saved last and one is read, so nothing raises. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
 #
-# <details><summary>The four lines</summary>
-#
-# | line | verdict | why |
-# | --- | --- | --- |
-# | 1 | right, as far as the value goes | Nothing is recorded inside of forward, so it may be called. But it calls `save_for_backward` on *your* ctx, and lines 2 and 4 do not fit that. |
-# | 2 | wrong, together with line 4 | It throws away what line 1 has saved, and line 4 reads it. |
-# | 3 | a waste | The stride is a number. As a tensor it has to be turned back into a number in backward. Keep it as it is. |
-# | 4 | wrong | It reads slots that are not its own. It is right only if both Functions save the same things in the same order. |
-#
-# </details>
+# So line 1 is right as far as the value goes, lines 2 and 4 are wrong together, and line 3 is a waste: the stride is a number, and may be kept as it is.
 
 # %% [markdown]
 # ## Exercises: four longer ones
@@ -1286,7 +1277,7 @@ class CrossEntropy(torch.autograd.Function):
 L.check("11.9", CrossEntropy)
 
 # %% [markdown]
-# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`: under `with torch.enable_grad():` compute the convolution once more, of `x.detach().requires_grad_()` and such a `weight`.)
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, where nothing is recorded unless you ask for it.)
 
 # %%
 class Spikes(torch.autograd.Function):

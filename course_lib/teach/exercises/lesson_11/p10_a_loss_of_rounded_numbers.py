@@ -44,7 +44,9 @@ EXERCISE = Predict(
     otherwise="Ask for each: does the second result hang on the node? What then arrives for the first?",
     mistakes=(
         Mistake("raises in both", "Marked, it raises. Unmarked, every floating-point result of a Function requires a "
-                "gradient, whatever its backward does.", ("error", "error"), also=((2, "error"), (1, "error"))),
+                "gradient, whatever its backward does.", ("error", "error"), also=(("error", 2), ("error", 1))),
+        Mistake("as if used", "Marked you are right. Unmarked, backward returns 2 times the gradient of the first "
+                "result. No loss has used that result: what is this gradient?", (2, "error"), also=((1, "error"),)),
         Mistake("raises in neither", "Unmarked you are right. Marked, the result requires no gradient: what does "
                 "backward() say of that?", (0, 0), also=((0, None),)),
         Mistake("nothing arrives", "Marked you are right. Unmarked, the node's backward runs, and what it returns is "

@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and name the line that is missing.
 #
-# **Minutes** 200, in three sittings of 75, 60 and 65 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 200, in three sittings of 65, 70 and 65 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -46,7 +46,6 @@ L = lesson(11)
 # Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But there are three situations in which that is not enough, and sooner or later you will meet one of them.
 #
 # **First situation: the true slope is useless.** This is the story above. Rounding is flat almost everywhere, and so is every threshold, for example the one at which an artificial neuron fires. Below are two weights. After rounding, each of them should be 2, and we train for ten steps:
-
 
 # %%
 def train(rounded):
@@ -103,7 +102,6 @@ print("distance", distance.item(), "gradient", a.grad)
 #
 # Now the rounding. We choose to pretend, in backward only, that it was never there. Its slope is then 1, and the upstream gradient is handed on unchanged. People call this trick a **straight-through estimator**.
 
-
 # %%
 class RoundThrough(torch.autograd.Function):
     @staticmethod
@@ -132,7 +130,6 @@ draw(RoundThrough.apply(w))
 #
 # Rounding was easy, because 1 is the answer everywhere. Most slopes depend on the input. The slope of t³ is 3t², so the backward of a cube must know t. Let us write what comes to mind first, and run it.
 
-
 # %%
 class Cube(torch.autograd.Function):
     @staticmethod
@@ -155,7 +152,6 @@ with expect_error(NameError, "name 't' is not defined"):
 #
 # To see whether it is right, we compare with `x**3`, which brings its own rule:
 
-
 # %%
 class Cube(torch.autograd.Function):
     @staticmethod
@@ -176,12 +172,11 @@ print("built in: ", torch.autograd.grad(x**3, x, upstream))
 # %% [markdown]
 # ## Exercises: an easy one already now
 #
-# (An exercise stands where you have just read what it needs. So their numbers do not follow each other, and none is missing.)
+# (Exercises stand where you have just read what they need, so their numbers do not follow each other. None is missing.)
 #
 # **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. (The ends themselves do not matter.) A unit outside the window is so far from switching that it had better be left alone.
 #
 # `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.
-
 
 # %%
 class OnOff(torch.autograd.Function):
@@ -197,12 +192,70 @@ class OnOff(torch.autograd.Function):
 L.check("11.0", OnOff)
 
 # %% [markdown]
+# ## What does backward owe?
+#
+# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.**
+#
+# With that the third story can be finished, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance, and for `b` minus that. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0. `forward` hands over two inputs and the result, all in one call. The number it keeps as an attribute of `ctx`, which is an ordinary Python object.
+
+# %%
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b, tiny):
+        distance = ((a - b) ** 2).sum().sqrt()
+        ctx.save_for_backward(a, b, distance)
+        ctx.tiny = tiny
+        return distance
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b, distance = ctx.saved_tensors
+        slope = torch.zeros_like(a) if distance < ctx.tiny else (a - b) / distance
+        return grad * slope, -grad * slope, None
+
+
+a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
+print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
+
+# %% [markdown]
+# The third story is finished: no NaN any more. Two tensors and a number went in, so backward returned two gradients and a None.
+#
+# **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The number of the answers and their shapes are looked at in backward, and not before.
+#
+# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away.
+
+# %% tags=["C11.9", "C11.10"]
+class TooFew(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+class ForANumber(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.zeros(2), torch.zeros(()), 0.0  # the third argument is no tensor
+
+
+class TooSmall(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, grad, None  # shape (), and a has two numbers
+
+
+a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
+print("slopes 3/5 and 4/5; for b minus their sum:", torch.autograd.grad(Distance.apply(a, b, 1e-6), (a, b)))
+print("needed:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
+for wrong in (TooFew, ForANumber, TooSmall):
+    with expect_error(RuntimeError, f"{wrong.__name__}Backward returned"):
+        wrong.apply(a, b, 1e-6).backward()
+
+# %% [markdown]
 # ## Does it matter where you keep a tensor?
 #
-# `ctx` is an ordinary Python object. So you can also write `ctx.mine = t` in forward, and read `ctx.mine` in backward. It has its place: numbers, shapes and settings belong there. Does it matter for tensors?
+# `Distance` kept its number as an attribute, `ctx.tiny`. Numbers, shapes and settings belong there. You can also write `ctx.mine = t` for a tensor, and read `ctx.mine` in backward. Does it matter for tensors?
 #
 # Here is the cube once more, written with an attribute. The place in which `save_for_backward` puts a tensor is called a *slot* (lesson 06). So `Cube` keeps its input in a slot, and `Stash` keeps it in an attribute.
-
 
 # %%
 class Stash(torch.autograd.Function):
@@ -217,7 +270,7 @@ class Stash(torch.autograd.Function):
 
 
 for function in (Cube, Stash):
-    print(function.__name__, torch.autograd.grad(function.apply(x * 1), x, upstream))
+    print(function.__name__, torch.autograd.grad(function.apply(x), x, upstream))
 
 # %% [markdown]
 # The answers are the same. It seems to be a matter of taste.
@@ -269,29 +322,40 @@ draw(slot, attribute)
 #
 # A tensor in a slot is let go after the backward pass, like all saved tensors. A tensor on `ctx` stays for as long as the node does. And for a *result* it is worse. The result holds its node, as `grad_fn`, and the node now holds the result: a ring, which Python frees only when its garbage collector comes by. `save_for_backward` knows this case, and keeps a result without its history (lesson 06).
 #
-# `Exp` below keeps its result in one of the two ways, as a flag says. (A flag is no tensor, so backward returns None for it, and None stands in the slot if the result is on `ctx`. More about both below.) We let go of it at once and look whether it is gone.
+# Below, the first line looks at `Stash` once more, whose backward has run. Then `ExpInSlot` and `ExpOnCtx` keep their results in the two ways. We give each result no name, and look whether it is gone.
 
 # %% tags=["C11.5", "P17"]
-class Exp(torch.autograd.Function):
+class ExpInSlot(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, slot):
+    def forward(ctx, x):
         result = x.exp()
-        ctx.save_for_backward(result if slot else None)
-        ctx.result = None if slot else result
+        ctx.save_for_backward(result)
         return result
 
     @staticmethod
     def backward(ctx, grad):
         (result,) = ctx.saved_tensors
-        return grad * (ctx.result if result is None else result), None
+        return grad * result
+
+
+class ExpOnCtx(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.result = x.exp()
+        return ctx.result
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.result
 
 
 def state(result):
     return "gone" if result() is None else "alive"
 
 
+print("on ctx, behind its backward:", attribute.grad_fn.mine)
 gc.disable()  # an automatic collection in between would find the ring
-in_slot, on_ctx = weakref.ref(Exp.apply(x, True)), weakref.ref(Exp.apply(x, False))
+in_slot, on_ctx = weakref.ref(ExpInSlot.apply(x)), weakref.ref(ExpOnCtx.apply(x))
 print("without a name:     in the slot", state(in_slot), "- on ctx", state(on_ctx))
 gc.collect()
 print("after a collection: in the slot", state(in_slot), "- on ctx", state(on_ctx))
@@ -300,34 +364,49 @@ gc.enable()
 # %% [markdown]
 # ## When is a tensor really saved?
 #
-# Not in the line in which you say so. `save_for_backward` only notes *what* is to be saved. `apply` packs it when `forward` has returned, because only then is it known which tensors are results. So inside of `forward` there is nothing to read yet.
+# A slot keeps a result otherwise than an input, as you have just seen. Which tensors are results is known only when `forward` has returned.
 #
-# The documentation says to call it at most once. A second call is no error: it *replaces* the first one, silently. None is allowed, for an optional tensor.
+# The documentation says to call `save_for_backward` at most once. Here it is called twice. An optional tensor may be None:
+#
+# ```python
+# class Keep(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x, mask):
+#         ctx.save_for_backward(x, x, x)
+#         ctx.save_for_backward(mask, x)
+#         print(len(ctx.saved_tensors))        # still inside of forward
+#         return x * 1
+#
+# y = Keep.apply(x, None)
+# print(len(y.grad_fn.saved_tensors))          # afterwards
+# ```
+#
+# **Predict.** Which two numbers are printed? Answer with a pair.
+
+# %%
+L.predict("11.p8", None)
 
 # %% tags=["C11.1", "C11.2", "C11.3"]
 class Keep(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, *named):
+    def forward(ctx, x, mask):
         ctx.save_for_backward(x, x, x)
-        ctx.save_for_backward(*named)  # replaces the line above
-        print("recording:", torch.is_grad_enabled(), "- saved so far:", ctx.saved_tensors)
+        ctx.save_for_backward(mask, x)
+        print("inside of forward:", len(ctx.saved_tensors), "- recording:", torch.is_grad_enabled())
         return x * 1
 
 
-print("afterwards:", Keep.apply(x, None, x).grad_fn.saved_tensors)
-
-# %% [markdown]
-# You can also see that `forward` runs with recording off: whatever it computes leaves no nodes. That is the point of a Function: the only node is yours.
-#
-# A plain number is refused in `save_for_backward`, and not in the line in which you wrote it. In the next cell `forward` runs on behind that line and prints, and only then does `apply` raise.
-
-# %% tags=["C11.2"]
+kept = Keep.apply(x, None).grad_fn.saved_tensors
+print("afterwards:", len(kept), "-", kept)
 with expect_error(TypeError, "can only save variables"):
-    Keep.apply(x, x, 3)
+    Keep.apply(x, 3)
 
 # %% [markdown]
-# **Now the second story, the table of the sensor, can be finished.** `x.numpy()` was refused because recording was on. In `forward` recording is off, so you may leave PyTorch there, although `x` still requires a gradient. And there is a place for what you know about the slopes:
-
+# `save_for_backward` only notes *what* is to be saved, and `apply` packs it when `forward` has returned. The second call has *replaced* the first, without an error. And a plain number is refused, but late: `forward` ran to its end and printed, and only then did `apply` raise.
+#
+# The printed False says that `forward` runs with recording off. Whatever it computes leaves no nodes: the only node is yours.
+#
+# **So the second story, the table of the sensor, can be finished.** `x.numpy()` was refused because recording was on. In `forward` you may leave PyTorch there, although `x` requires a gradient. And there is a place for what you know about the slopes:
 
 # %%
 class Sensor(torch.autograd.Function):
@@ -350,150 +429,32 @@ print(y, "slopes:", x.grad, x.grad.dtype)
 # %% [markdown]
 # The same two temperatures as before, and now they have a history and a gradient. (NumPy computes in float64, so `y` and what arrives are float64. `x` is float32, and the engine has converted its gradient to that.)
 #
-# ## Can your backward be differentiated once more?
-#
-# The next Function has the formula of the example in PyTorch's documentation of `save_for_backward`. `x` and `y` are tensors, and `z` is a plain number.
-#
-# ```python
-# def forward(ctx, x, y, z):
-#     w = x * z               # neither an input nor an output
-#     ctx.save_for_backward(x, y, w)
-#     ctx.z = z
-#     return x * y + y * z + w * y
-# ```
-#
-# Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what arrives. With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
-#
-# **Predict.** Let x = 2, y = 3, z = 4. What will the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
-
-# %%
-L.predict("11.p2", None)
-
-# %% [markdown]
-# We also ask a tester. `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`. In `float32` the differences drown in rounding, and even a right backward fails.
-
-# %%
-class Mix(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, w = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-# %% tags=["C11.6", "C11.7"]
-x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
-print("gradcheck:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), (x, y)))
-with warnings.catch_warnings(action="ignore"):  # PyTorch warns of float32
-    small = [torch.tensor(value, requires_grad=True) for value in (2.0, 3.0)]
-    print("in float32:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), small, raise_exception=False))
-gx, gy = torch.autograd.grad(Mix.apply(x, y, 4.0), (x, y), create_graph=True)
-print("gx and gy:", gx.item(), gy.item())
-print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
-print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
-
-# %% [markdown]
-# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. It lacks something, although `gradcheck` was content. To see what, we write the same Function once more and compute `w` *again* in `backward`. Then we draw the graphs of both gy in one picture. Each of them ends in a product: the gradient 1 that came in, times the formula.
-#
-# And there is a tester for second derivatives, too: `gradgradcheck`.
-
-
-# %% tags=["C11.7"]
-class Again(Mix):
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, _ = ctx.saved_tensors
-        w = x * ctx.z  # computed again
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-for fn in (Mix, Again):
-    right = torch.autograd.gradgradcheck(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False)
-    print(fn.__name__, "has the right second derivatives:", right)
-_, gy_again = torch.autograd.grad(Again.apply(x, y, 4.0), (x, y), create_graph=True)
-draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts={"+ w": (2, 2), "x · z": (4, 4)})
-
-# %% [markdown]
-# **Notice:**
-#
-# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a small open circle, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
-# - Below, in gy of `Again`, node 4 is the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
-# - In both of them `x` came out of its slot *with* its history, because it is an input.
-#
-# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed. In `Again` the product is computed in `backward`, which is recorded when somebody wants second derivatives.
-#
-# > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
-#
-# ## What does backward owe?
-#
-# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.**
-#
-# With that the third story can be finished, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0.
-
-
-# %%
-class Distance(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b, tiny):
-        distance = ((a - b) ** 2).sum().sqrt()
-        ctx.save_for_backward(a, b, distance)
-        ctx.tiny = tiny
-        return distance
-
-    @staticmethod
-    def backward(ctx, grad):
-        a, b, distance = ctx.saved_tensors
-        slope = torch.zeros_like(a) if distance < ctx.tiny else (a - b) / distance
-        return grad * slope, -grad * slope, None
-
-
-a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
-print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
-
-# %% [markdown]
-# No NaN any more. Two tensors and a number went in, so backward returned two gradients and a None.
-#
-# **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The number of the answers and their shapes are looked at in backward, and not before.
-#
-# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away.
-
-
-# %% tags=["C11.9", "C11.10"]
-class TooFew(Distance):
-    @staticmethod
-    def backward(ctx, grad):
-        return grad, None
-
-
-class ForANumber(Distance):
-    @staticmethod
-    def backward(ctx, grad):
-        return *Distance.backward(ctx, grad)[:2], 0.0  # the third argument is no tensor
-
-
-class TooSmall(Distance):
-    @staticmethod
-    def backward(ctx, grad):
-        return grad, grad, None  # shape (), and a has two numbers
-
-
-a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
-print("slopes 3/5 and 4/5; for b their sum:", torch.autograd.grad(Distance.apply(a, b, 1e-6), (a, b)))
-print("needed:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
-for wrong in (TooFew, ForANumber, TooSmall):
-    with expect_error(RuntimeError, f"{wrong.__name__}Backward returned"):
-        wrong.apply(a, b, 1e-6).backward()
-
-# %% [markdown]
 # ## May backward write into the gradient that arrives?
 #
-# It would save memory: `grad.mul_(2)` in place of `grad * 2`. But the tensor that arrives is not yours alone. An addition, for example, sends one tensor to both of its operands. Below, `h + Double.apply(h)` is h + 2·h, and its slope is 3:
+# It would save memory: `grad.mul_(2)` in place of `grad * 2`. Here is a Function that does it:
+#
+# ```python
+# class Double(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x):
+#         return x * 2
+#
+#     @staticmethod
+#     def backward(ctx, grad):
+#         return grad.mul_(2)              # writes into what came in
+#
+# x, grad = torch.tensor([5.0], requires_grad=True), torch.tensor([1.0])
+# h = x * 1
+# print(torch.autograd.grad(h + Double.apply(h), x, grad))
+# print(grad)
+# ```
+#
+# `h + Double.apply(h)` is h + 2·h, so its slope is 3. An addition sends the tensor that arrives to both of its operands, as it is (lesson 00).
+#
+# **Predict.** What is printed for the gradient, and what for `grad`? Answer with a pair; each entry is a number or `"error"`.
+
+# %%
+L.predict("11.p9", None)
 
 # %% tags=["C11.15"]
 class Double(torch.autograd.Function):
@@ -506,15 +467,33 @@ class Double(torch.autograd.Function):
         return grad.mul_(2)  # writes into what came in
 
 
-pair, grad = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2)
-h = pair * 1
-print("no error:", *torch.autograd.grad(h + Double.apply(h), pair, grad), "- the caller's ones:", grad)
-
+x, grad = torch.tensor([5.0], requires_grad=True), torch.tensor([1.0])
+h = x * 1
+print("no error:", *torch.autograd.grad(h + Double.apply(h), x, grad), "- the caller's 1:", grad)
 
 # %% [markdown]
-# The gradient is 4 and not 3, there was no error, and even the caller's ones have become twos. The addition had sent the same tensor directly to `h`, and it was doubled there as well.
+# The gradient is 4 in place of 3, there was no error, and even the caller's 1 has become 2. There is only one tensor: the caller's, which the addition has sent on its way to `h` as well. So it was doubled there, too.
 #
 # > **The rule.** Never write into the gradient that arrives, neither with `grad *= 2`, nor with `grad.mul_(2)`, nor with `grad[0] = 0`. Compute a new tensor.
+#
+# ## How do you test a Function?
+#
+# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`. In `float32` the differences drown in rounding, and even a right backward fails.
+
+# %%
+def far(a, b):
+    return Distance.apply(a, b, 1e-6)
+
+
+points = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in ([4.0, 5.0], [1.0, 1.0])]
+print("Distance:    ", torch.autograd.gradcheck(far, points))
+with warnings.catch_warnings(action="ignore"):  # PyTorch warns of float32
+    small = [point.detach().float().requires_grad_() for point in points]
+    print("in float32:  ", torch.autograd.gradcheck(far, small, raise_exception=False))
+print("RoundThrough:", torch.autograd.gradcheck(RoundThrough.apply, points[:1], raise_exception=False))
+
+# %% [markdown]
+# The last False is as it should be: that backward is meant to be another than the slope of forward. Such a Function has to be compared with what it pretends to be.
 #
 # ## Exercises: one from real life
 #
@@ -536,15 +515,14 @@ class SuperpixelMean(torch.autograd.Function):
 
 L.check("11.3", SuperpixelMean)
 
-
 # %% [markdown]
 # ## A rest
 #
-# You can now write a Function, save what it needs, and test it. The second sitting is about modules, and about what else you may have to *tell* the engine.
+# You can now write a Function, save what it needs, and test it. The second sitting is about modules, about second derivatives, and about what else you may have to *tell* the engine.
 #
-# ## A module has a method called `backward`: who calls it?
+# ## How do you use a Function in a module?
 #
-# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`, and its training loop called both by hand. The loop is forgotten, and the pattern is not: people still write a `backward` on their `nn.Module`, so that it looks just like a Function. Here are three modules that are to limit gradients to ±1 on their way back, and to change nothing on the way there:
+# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`. People still write modules like that. Here are three that are to limit gradients to ±1 on their way back, and to change nothing on the way there:
 #
 # ```python
 # class ClipFunction(torch.autograd.Function):
@@ -582,7 +560,6 @@ L.check("11.3", SuperpixelMean)
 
 # %%
 L.predict("11.p4", None)
-
 
 # %% tags=["C11.17"]
 class ClipFunction(torch.autograd.Function):
@@ -623,7 +600,7 @@ for module in (A(), B(), C()):
 # %% [markdown]
 # Only B limits anything. The names of the nodes tell why.
 #
-# - **A.** Autograd knows no modules. It knows nodes, and the node here is that of the product. A method `backward` on a module is a *fake*: it has the right name, and nothing ever calls it. There is no error, because a class may have any methods.
+# - **A.** Autograd knows no modules. It knows nodes, and the node here is that of the product. A method `backward` on a module is a *fake*: it has the right name, and autograd never calls it. There is no error, because a class may have any methods. (In the tutorial the training loop called it by hand.)
 # - **B.** This is the way to use a Function in a module. The module holds parameters and settings, and its `forward` calls `apply`, which hangs the Function's own node on the result.
 # - **C.** `forward` of a Function, called by hand, is a function like any other. Its product was recorded, with a node of its own, and `backward` is not asked.
 #
@@ -632,7 +609,6 @@ for module in (A(), B(), C()):
 # ## Exercises: a module that does what it says
 #
 # **11.10 · A fake backward** (6 minutes). This layer was posted in a forum: "It should leave the values as they are and multiply the gradient by `factor`. It leaves the gradient as it is, too." Repair it. Each layer has a factor of its own; what counts is the factor at the time of forward. Whatever else is computed from the input must not notice the layer, and an input that requires no gradient is welcome.
-
 
 # %%
 class ScaleGradient(torch.nn.Module):
@@ -650,12 +626,80 @@ class ScaleGradient(torch.nn.Module):
 L.check("11.10", ScaleGradient)
 
 # %% [markdown]
-# ## What can the engine not see by itself?
+# ## Can your backward be differentiated once more?
 #
-# It sees what goes into `apply` and what comes out. What happens in between it has to be told, and each method of `ctx` tells one thing. You know two of them, `save_for_backward` and `needs_input_grad`. We go through the others with one small Function each.
+# The next Function has the formula of the example in PyTorch's documentation of `save_for_backward`. `x` and `y` are tensors, and `z` is a plain number.
 #
-# **Your backward cannot be differentiated.** It reads saved intermediates, for example, as that of `Mix` does. Then write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell tries it twice, once behind a square and once with the result itself:
+# ```python
+# def forward(ctx, x, y, z):
+#     w = x * z               # neither an input nor an output
+#     ctx.save_for_backward(x, y, w)
+#     ctx.z = z
+#     return x * y + y * z + w * y
+# ```
+#
+# Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what arrives. With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
+#
+# **Predict.** Let x = 2, y = 3, z = 4. What will the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
 
+# %%
+L.predict("11.p2", None)
+
+# %% tags=["C11.6", "C11.7"]
+class Mix(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
+print("gradcheck:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), (x, y)))
+gx, gy = torch.autograd.grad(Mix.apply(x, y, 4.0), (x, y), create_graph=True)
+print("gx and gy:", gx.item(), gy.item())
+print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
+print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
+
+# %% [markdown]
+# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. It lacks something, although `gradcheck` was content. To see what, we write the same Function once more and compute `w` *again* in `backward`. Then we draw the graphs of both gy in one picture. Each of them ends in a product: the gradient 1 that came in, times the formula.
+#
+# And there is a tester for second derivatives, too: `gradgradcheck`.
+
+# %% tags=["C11.7"]
+class Again(Mix):
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, _ = ctx.saved_tensors
+        w = x * ctx.z  # computed again
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+for fn in (Mix, Again):
+    right = torch.autograd.gradgradcheck(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False)
+    print(fn.__name__, "has the right second derivatives:", right)
+_, gy_again = torch.autograd.grad(Again.apply(x, y, 4.0), (x, y), create_graph=True)
+parts = {"+ w in Mix": (2, 2), "x · z": (4, 4), "+ w in Again": (6, 6)}
+draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts=parts)
+
+# %% [markdown]
+# **Notice:**
+#
+# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a small open circle, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
+# - Below, in gy of `Again`, node 6 is the "+ w", and its arrow for `w` leads to node 4, the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
+# - In both of them `x` came out of its slot *with* its history, because it is an input.
+#
+# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed. In `Again` the product is computed in `backward`, which is recorded when somebody wants second derivatives.
+#
+# > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
+#
+# **You can also forbid it.** Write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell tries it twice, once behind a square and once with the result itself:
 
 # %% tags=["C11.8"]
 class Once(Mix):
@@ -674,9 +718,52 @@ gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
 print("of the result itself: gy has a history:", gy.requires_grad)
 
 # %% [markdown]
-# The last line shows a hole. `once_differentiable` runs your backward with recording off. Then it hangs a node that raises on the answer, but only if the gradient that arrives has a history. A square sends back 2 times the result, which has one. The result itself is given a plain 1: no history, and so no error. In a loss this gradient is a constant, and nothing raises. (A loss that contains a gradient, to keep it small, is called a *gradient penalty*: lesson 13.)
+# The last line shows a hole. `once_differentiable` runs your backward with recording off, and then looks at the gradient that had arrived. If that has a history, the answer is given a node that raises when a pass comes to it. A square sends back 2 times the result, which has a history. If the gradient has none, such as the plain 1 that is given to the result itself, the answer gets no node at all, and nothing raises. A *gradient penalty* is a loss that contains a gradient, to keep it small (lesson 13): it would contain a constant.
 #
-# **Your forward writes into its argument.** The engine does not see that, so you tell it with `ctx.mark_dirty(x)`. What is marked must also be returned, or `apply` raises. Here is a Function that can do it in both ways:
+# **Or make the mistake impossible.** With `setup_context(ctx, inputs, output)` the computing and the saving are two methods. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, so you cannot save one by mistake. `forward` is then not given a `ctx`, so you can also call it directly, and it is recorded then, as in module C above:
+
+# %% tags=["C11.14"]
+class TidyCube(Cube):
+    @staticmethod
+    def forward(t):
+        return t**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+
+print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", TidyCube.apply(x).grad_fn.name())
+print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
+
+# %% [markdown]
+# ## Exercises: right twice
+#
+# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
+
+# %%
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+L.check("11.4", TwoMethods)
+
+# %% [markdown]
+# ## What can the engine not see by itself?
+#
+# It sees what goes into `apply` and what comes out. What happens in between it has to be told.
+#
+# **Your forward writes into its argument.** Then say so with `ctx.mark_dirty(x)`. What is marked must also be returned, or `apply` raises. Here is a Function that can do it in both ways:
 #
 # ```python
 # class Triple(torch.autograd.Function):
@@ -693,7 +780,7 @@ print("of the result itself: gy has a history:", gy.requires_grad)
 # x = torch.tensor(2.0, requires_grad=True)
 # h = x * 1
 # Triple.apply(h, False)                 # and then the same with True
-# print(torch.autograd.grad(h, x))       # the slope of h, which is 6 now
+# print(torch.autograd.grad(h, x))       # the slope of h; h itself is 6 now
 # ```
 #
 # **Predict.** What is this slope without the mark, and what with it? Answer with a pair. Each entry is a number, or `"error"`.
@@ -703,7 +790,6 @@ L.predict("11.p6", None)
 
 # %% [markdown]
 # `compare` draws the graph of `h` before and after the marked write:
-
 
 # %% tags=["C11.11"]
 class Triple(torch.autograd.Function):
@@ -734,10 +820,9 @@ compare(before, draw(h))
 # %% [markdown]
 # **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node: the write is a recorded one, and follows the rules of recorded writes. (`h` is at version 2 then: `mul_` counted one, and the mark another.)
 #
-# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`. Watch what happens to a loss that is made of this result:
+# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part: zeros for a part that no loss has used. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`:
 
-
-# %% tags=["C11.12"]
+# %%
 class Twin(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -756,20 +841,34 @@ class Marked(Twin):
         ctx.mark_non_differentiable(rounded)
         return x * 2, rounded
 
+# %% [markdown]
+# Somebody makes a loss of the second result:
+#
+# ```python
+# x = torch.tensor(2.0, requires_grad=True)
+# _, rounded = Twin.apply(x)        # and then the same with Marked
+# rounded.backward()
+# print(x.grad)
+# ```
+#
+# **Predict.** What is `x.grad` with `Twin`, and what with `Marked`? Answer with a pair; each entry is a number, None, or `"error"` if something raises.
 
+# %%
+L.predict("11.p10", None)
+
+# %% tags=["C11.12"]
 x = torch.tensor(2.0, requires_grad=True)
 _, rounded = Twin.apply(x)
 rounded.backward()
-print("no error, and the gradient is", x.grad.item())
+print("Twin: no error, and the gradient is", x.grad.item())
 _, rounded = Marked.apply(x)
 with expect_error(RuntimeError, "does not require grad"):
     rounded.backward()
 
 # %% [markdown]
-# Unmarked, it trained nothing and raised nothing. Marked, the same loss raises at once.
+# Unmarked, this loss trains nothing, and nothing raises. Marked, the same loss raises at once.
 #
-# **A result that was not used.** Its gradient never arrives. In the line above that begins with "backward gets", there is a zero in its place: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
-
+# **A result that was not used.** Behind "backward gets" you have seen the zero for the part that no loss has used: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
 
 # %% tags=["C11.13"]
 class Frugal(Twin):
@@ -784,37 +883,24 @@ for function in (Twin, Frugal):
     doubled.backward()
 
 # %% [markdown]
-# **Two methods in place of one.** With `setup_context(ctx, inputs, output)` the computing and the saving are apart. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, so you cannot save one by mistake. `forward` is then not given a `ctx`, so you can also call it directly, and it is recorded then, as in module C above:
-
-
-# %% tags=["C11.14"]
-class TidyCube(Cube):
-    @staticmethod
-    def forward(t):
-        return t**3
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-
-print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", TidyCube.apply(x).grad_fn.name())
-print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
-
-# %% [markdown]
-# Here is what you can tell the engine, and the one thing that you can ask it:
+# ## Exercises: what has to be said
 #
-# | you write | it says | if you leave it out |
-# | --- | --- | --- |
-# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
-# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
-# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
-# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
-# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
-# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple`, `ExpInSlot` and `ExpOnCtx` are those of the lesson; the last two keep their result. `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors, and its backward ends with `return grad * k`. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`). (For G: does the rule of lesson 07 about writing to leaves hold for a Function, too?)
+#
+# | | program | | program |
+# | --- | --- | --- | --- |
+# | A | `h = x * 1; y = ExpInSlot.apply(h); h.mul_(10)` | E | `y = Pair.apply(x)` |
+# | B | `y = ExpInSlot.apply(x); y.mul_(2)` | F | `h = x * 1; Triple.apply(h, False); y = h * 1` |
+# | C | `y = ExpOnCtx.apply(x); y.mul_(2)` | G | `y = Triple.apply(x, True)` |
+# | D | `h = x * 1; y = Cube.apply(h); h.detach().mul_(10)` | H | `y = Times.apply(x, k)` |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+
+L.check("11.1", happens)
 
 # %% [markdown]
-# ## What does `apply` look at, and what not?
+# ## How do you give many tensors to a Function?
 #
 # A Function that adds up many tensors takes the first one and a list of the others:
 #
@@ -826,7 +912,7 @@ print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
 #
 #     @staticmethod
 #     def backward(ctx, grad):
-#         return grad, None  # there is one argument more, and it is no tensor
+#         return grad, None  # one answer for each argument of forward
 #
 # a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 # Total.apply(a, [b]).backward()
@@ -846,7 +932,7 @@ class Total(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return grad, None  # there is one argument more, and it is no tensor
+        return grad, None  # one answer for each argument of forward
 
 
 a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
@@ -858,23 +944,8 @@ print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.need
 #
 # > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
-# ## Exercises: what has to be said
+# ## Exercises: diagnose
 #
-# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple` and `Exp` are those of the lesson; `Exp` keeps its result in the slot (True) or on `ctx` (False). `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors, and its backward ends with `return grad * k`. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`). (For G: does the rule of lesson 07 about writing to leaves hold for a Function, too?)
-#
-# | | program | | program |
-# | --- | --- | --- | --- |
-# | A | `h = x * 1; y = Exp.apply(h, True); h.mul_(10)` | E | `y = Pair.apply(x)` |
-# | B | `y = Exp.apply(x, True); y.mul_(2)` | F | `h = x * 1; Triple.apply(h, False); y = h * 1` |
-# | C | `y = Exp.apply(x, False); y.mul_(2)` | G | `y = Triple.apply(x, True)` |
-# | D | `h = x * 1; y = Cube.apply(h); h.detach().mul_(10)` | H | `y = Times.apply(x, k)` |
-
-# %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
-
-L.check("11.1", happens)
-
-# %% [markdown]
 # **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
 #
 # - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
@@ -882,7 +953,7 @@ L.check("11.1", happens)
 # - C "My activation works in place. Losses that use what it returns are fine. Losses that use the tensor I passed in have gradients as if it had never run."
 # - D "I freeze the weight, and backward is as slow as before."
 # - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
-# - F "Forty outputs, of which most people use one. A profile shows that backward fills memory with zeros."
+# - F "Forty outputs, of which most people use one. Before the first line of my backward runs, thirty-nine large tensors are made."
 # - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
 
 # %%
@@ -891,29 +962,40 @@ cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": 
 L.check("11.2", cures)
 
 # %% [markdown]
-# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
-
-# %%
-class TwoMethods(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, w = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-L.check("11.4", TwoMethods)
-
-# %% [markdown]
 # ## A rest
 #
-# The third sitting is about picking, about three Functions as people post them, and about your own engine.
+# Here is what you can tell the engine, and the one thing that you can ask it:
+#
+# | you write | it says | if you leave it out |
+# | --- | --- | --- |
+# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
+# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
+# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
+# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
+# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
+# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+#
+# The third sitting is about your own engine, about picking, and about Functions as people post them.
+#
+# ## Build your own engine: operations of your own
+#
+# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in some 20 lines:
+#
+# 1. Make two lists: `args` as they came, for `forward`; and `inputs`, in which `as_tensor` has made each of them a tensor. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is the name of the class with `Backward` behind it. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
+# 2. Run `cls.forward(ctx, …)` with recording off.
+# 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history. The result is a view then, and a write to it would not reach the input's history: with `result.version.has_views = True` your engine refuses such a write.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
+# 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
+#
+# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`.
+#
+# The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back. The checkpoint runs all five steps at once.
+
+# %%
+L.build("11")
+
+# %% [markdown]
+# When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
 #
 # ## What is the backward of picking?
 #
@@ -963,7 +1045,6 @@ grids(tables, colours=[index.tolist(), index.tolist(), "columns"])
 #
 # You know this rule from lesson 03, where broadcasting used one number several times, and from lesson 05, where `.grad` adds up. Now you can write `gather` yourself. Backward needs the index, and of `x` only the shape:
 
-
 # %%
 class Pick(torch.autograd.Function):
     @staticmethod
@@ -1010,8 +1091,7 @@ draw(loss)
 #
 # ## Exercises: pick
 #
-# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden). `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. `gather` does it without a loop. (What shape must the index have, if it has to name a place for every number of the result?)
-
+# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden). `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. Any way that is right counts; `gather` does it without a loop. (What shape must the index have, if it has to name a place for every number of the result?)
 
 # %%
 def last_states(torch, states, lengths):
@@ -1021,9 +1101,9 @@ def last_states(torch, states, lengths):
 L.check("11.8", last_states)
 
 # %% [markdown]
-# ## Three Functions from the web: what would you change?
+# ## Two Functions from the web: what would you change?
 #
-# People post Functions like these three, and others ask what their lines mean. We have written them anew, and short. Say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong. Then run the cell behind it, and open the answer.
+# People post Functions like these, and others ask what their lines mean. We have written them anew, and short. Say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong. (`ctx.size = torch.tensor(3)` would be a waste, and `grad.mul_(2)` wrong.)
 #
 # **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its gradient was your exercise 11.3.)
 
@@ -1044,6 +1124,20 @@ class Pooled(torch.autograd.Function):
         pool_size, img, spx, K = ctx.saved_tensors  # 5
         return (grad / pool_size)[..., spx], torch.zeros_like(spx)  # 6
 
+# %% [markdown]
+# `x` requires a gradient. Somebody writes:
+#
+# ```python
+# img = x * 1
+# out = Pooled.apply(img, spx)
+# img.relu_()                       # behind the call, as activations do
+# out.sum().backward()
+# ```
+#
+# **Predict.** How many of the four saved tensors does this backward need for its answers? And does it run, `"fine"`, or does it raise, `"error"`? Answer with a pair, such as `(4, "fine")`.
+
+# %%
+L.predict("11.p11", None)
 
 # %% tags=["C11.2", "C11.20"]
 x = torch.ones(1, 3, 8, 8, requires_grad=True)
@@ -1059,7 +1153,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     out.sum().backward()
 
 # %% [markdown]
-# Each reading of `saved_tensors` checks all slots. So the `relu_` behind the call raises, although no line of backward computes with `img`.
+# Backward computes with `pool_size` and `spx` only. But each reading of `saved_tensors` checks all slots. So it raises because of `img`, with which no line computes.
 #
 # <details><summary>The six lines, one by one</summary>
 #
@@ -1074,30 +1168,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # </details>
 #
-# **The second: sums by one running total, called QuickCumsum.** Camera features that fall into the same cell of a map are added up. The rows are sorted by `ranks`, the number of their cell. Here are the lines of its forward, on five rows; judge them before you run the cell behind it, too. (Its backward is exercise 11.5.)
-
-# %%
-ranks, rows = torch.tensor([5, 5, 7, 9, 9]), torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0])
-total = rows.cumsum(0)  # 1
-kept = torch.ones(5, dtype=torch.bool)  # 2
-kept[:-1] = ranks[1:] != ranks[:-1]  # 3
-ends = total[kept]  # 4
-print("1:", total.tolist(), " 3:", kept.tolist(), " 4:", ends.tolist())
-print("5:", torch.cat((ends[:1], ends[1:] - ends[:-1])))  # 5
-
-# %%
-for large in (1e4, 1e8):
-    total = torch.tensor([large, 1.0, 1.0]).cumsum(0)  # the first row is a cell, and the two others are one
-    print(f"after a cell of {large:,.0f}, a cell of 1 + 1 gives", (total[2] - total[0]).item())
-
-# %% [markdown]
-# <details><summary>The five lines</summary>
-#
-# Line 1 works, and loses digits: one total runs over *all* cells, and a float32 has seven digits, so behind a large total 1 + 1 gave 0. `scatter_add` into one place for each cell has no such trouble, nor has a total in float64. The others are right. A row is kept if the next one belongs to another cell, and the last one is always kept (2, 3). At each end stands the total so far, and neighbours subtracted give the sum of one cell (4, 5).
-#
-# </details>
-#
-# **The third: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
+# **The second: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
 #
 # ```python
 # class Borrows(torch.autograd.Function):
@@ -1124,7 +1195,6 @@ for large in (1e4, 1e8):
 # %%
 L.predict("11.p5", None)
 
-
 # %% tags=["C11.2", "C11.21"]
 class Borrows(torch.autograd.Function):
     @staticmethod
@@ -1147,37 +1217,9 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 # %% [markdown]
 # 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. One tensor was saved last and one is read, so nothing raises. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
 #
-# <details><summary>The four lines</summary>
-#
-# | line | verdict | why |
-# | --- | --- | --- |
-# | 1 | right, as far as the value goes | Nothing is recorded inside of forward, so it may be called. But it calls `save_for_backward` on *your* ctx, and lines 2 and 4 do not fit that. |
-# | 2 | wrong, together with line 4 | It throws away what line 1 has saved, and line 4 reads it. |
-# | 3 | a waste | The stride is a number. As a tensor it has to be turned back into a number in backward. Keep it as it is. |
-# | 4 | wrong | It reads slots that are not its own. It is right only if both Functions save the same things in the same order. |
-#
-# </details>
-#
-# ## Build your own engine: operations of your own
-#
-# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in 17 lines:
-#
-# 1. Make a `Node` whose rule is `cls.backward`, with the arguments as inputs. For the node, turn each number into a tensor with `as_tensor`; it wants no gradient, so its arrow leads to nothing. (`forward` is given the number as it is.) Store on the node `needs_input_grad`, a tuple with one flag for each argument.
-# 2. Run `cls.forward(ctx, …)` with recording off.
-# 3. If recording is on and any argument wants a gradient, hang the node on the result. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history.
-# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first, and None stays None.
-# 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
-#
-# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`. Begin with a Function that saves nothing: forward returns `x * 1`, and backward `grad * 3`.
-#
-# The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back.
-
-# %%
-L.build("11")
+# So line 1 is right as far as the value goes, lines 2 and 4 are wrong together, and line 3 is a waste: the stride is a number, and may be kept as it is.
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
-#
 # ## Exercises: four longer ones
 #
 # Come back for them when you like. The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
@@ -1203,13 +1245,6 @@ class SegmentSum(torch.autograd.Function):
 L.check("11.5", SegmentSum)
 
 # %% [markdown]
-# <details><summary>When you have solved 11.5: how the posted one does it</summary>
-#
-# It makes a list of row numbers, in three lines. First it counts the ends: `back = torch.cumsum(kept, 0)`. Then it takes 1 away at the ends themselves, `back[kept] -= 1`, because an end still belongs to the cell that it closes. This is an edit in place of a fresh tensor, in a pass that records nothing, so it is fine. At last it reads `gradx[back]`. So it is right, and it sends a gradient to every row. That it works on whole numbers is important: `cumsum` of booleans gives them.
-#
-# </details>
-
-# %% [markdown]
 # **11.6 · In place** (12 minutes). `Scale_.apply(h, k)` multiplies `h` in place by a tensor `k` of one element, of shape `()` or `(1,)`, and returns `h`. All first derivatives must be right, also those of code that goes on using `h`, and for `k` = 0. If `k` is overwritten before backward, that must raise. A copy of `h` may be kept only if somebody needs it: who does? And what must you say about second derivatives, since that copy is made in forward?
 
 # %%
@@ -1225,10 +1260,8 @@ class Scale_(torch.autograd.Function):
 
 L.check("11.6", Scale_)
 
-
 # %% [markdown]
 # **11.9 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N. Keep one tensor of N · K numbers at most, beside the targets. Scores may be as large as 1000, and `backward` may be called twice with `retain_graph=True`. Second derivatives must be right, or refused.
-
 
 # %%
 class CrossEntropy(torch.autograd.Function):
@@ -1244,7 +1277,7 @@ class CrossEntropy(torch.autograd.Function):
 L.check("11.9", CrossEntropy)
 
 # %% [markdown]
-# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`: under `with torch.enable_grad():` compute the convolution once more, of `x.detach().requires_grad_()` and such a `weight`.)
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, where nothing is recorded unless you ask for it.)
 
 # %%
 class Spikes(torch.autograd.Function):

@@ -90,9 +90,9 @@ def test_c11_4_slot_or_attribute(torch):
 def test_c11_5_a_result_on_ctx(torch):
     """A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is
     freed with its last name."""
-    Exp = from_lesson(torch, 11, "Exp").Exp
+    own = from_lesson(torch, 11, "ExpInSlot", "ExpOnCtx")
     with no_collector():
-        held = [weakref.ref(Exp.apply(leaf(torch), slot)) for slot in (True, False)]
+        held = [weakref.ref(each.apply(leaf(torch))) for each in (own.ExpInSlot, own.ExpOnCtx)]
         assert [result() is not None for result in held] == [False, True]
         gc.collect()
         assert [result() is not None for result in held] == [False, False]

@@ -417,6 +417,16 @@ def cube(torch):
     return Cube, Exp
 
 
+@mistake(11, "The node of a Function has another name than in PyTorch. It is the name of the class with `Backward` "
+         "behind it, without a number: `cls.__name__ + \"Backward\"`.",
+         ('        ctx = Node(cls.__name__ + "Backward", ', "        ctx = Node(cls.__name__, "),
+         only=True)  # fmt: skip
+def another_name(torch):
+    node = cube(torch)[0].apply(leaf(torch)).grad_fn
+    return node is not None and hasattr(node, "saved_tensors") and node.name() in ("Cube", "CubeBackward0", "Function",
+                                                                                  "FunctionBackward")
+
+
 @mistake(11, "What `forward` computes was recorded: the result's node is not the Function's own. Run `forward` with "
          "recording off.",
          ("        with no_grad():\n            result = cls.forward(ctx, *args)\n",
@@ -484,8 +494,7 @@ def single_gradient_refused(torch):
 
 @mistake(11, "`forward` returned the tensor that it was given, and the Function's node was hung on that: a leaf of "
          "the caller has a history now, and is no leaf any more. Hang the node on `result.detach()` then.",
-         ("            result = result.detach() if any(result is each for each in args) else result\n", "")
-         )  # fmt: skip
+         ("                result = result.detach()\n", ""))  # fmt: skip
 def input_given_a_node(torch):
     x = leaf(torch)
     straight_through(torch).apply(x)
@@ -566,6 +575,15 @@ def numbers_turned_into_tensors(torch):
 
     Scaled.apply(leaf(torch), 2.0)
     return isinstance(seen[0], torch.Tensor)
+
+
+@mistake(11, "The result of a Function has a node, but its `requires_grad` is False: another operation on it leaves no "
+         "node, and the gradient is lost there. Set `requires_grad` with the node.",
+         ("            result.grad_fn, result.requires_grad = ctx, True\n", "            result.grad_fn = ctx\n"),
+         only=True)  # fmt: skip
+def result_without_the_flag(torch):
+    y = cube(torch)[0].apply(leaf(torch))
+    return y.grad_fn is not None and not y.requires_grad
 
 
 @mistake(11, "`needs_input_grad` is a list. In PyTorch it is a tuple, and prints like one.",

@@ -234,7 +234,8 @@ RIGHT = (
          "        def rule(node, grad):\n            answer = cls.backward(node, grad)\n            return answer if "
          "isinstance(answer, tuple) else (answer,)\n\n        ctx = FunctionNode(cls.__name__ + \"Backward\", rule, "
          "[as_tensor(each) for each in args])\n"),
-        ("            result = result.detach() if any(result is each for each in args) else result\n",
+        ("            if any(result is each for each in args):\n                result = result.detach()\n"
+         "                result.version.has_views = True  # a write to it would not reach the history of the input\n",
          "            result = Tensor(result.array, version=result.version)\n"),
         ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "
          'enumerate(ctx.__dict__.pop("to_save", ()))}\n',

@@ -500,7 +500,7 @@ def parameters(function):
     if isinstance(function, type):
         methods = {name: getattr(vars(function).get(name), "__func__", None) for name in ("forward", "backward")}
         return {name: parameters(method) for name, method in methods.items() if method is not None}
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)  # under @once_differentiable
     if code is None:
         return ()
     names = list(code.co_varnames[: code.co_argcount])

@@ -27,7 +27,12 @@ def check_11_0(answer, torch):
     if not shared.alike(y, (x.detach() > 0).to(x.dtype)):
         return not_yet("forward should give 1 where x is greater than 0, and 0 elsewhere, as the starter does.")
     attribute, result_saved = on_ctx(y.grad_fn, torch), saves_result(y)
-    (found,) = torch.autograd.grad(y, x, upstream)
+    try:
+        (found,) = torch.autograd.grad(y, x, upstream)
+    except (AttributeError, TypeError) as error:
+        if "tuple" in str(error):
+            return almost("no comma")
+        raise
     inside = (x.detach().abs() < 1).to(x.dtype)
     if shared.alike(found, upstream * inside):
         if attribute:
@@ -86,6 +91,9 @@ EXERCISE = Exercise(
                 FORWARD.replace("return (x > 0).to(x.dtype)", "y = (x > 0).to(x.dtype)\n"
                                 "        ctx.save_for_backward(y)\n        return y").format("")
                 + "        (y,) = ctx.saved_tensors\n        return grad * (y.abs() <= 1)\n"),
+        Mistake("no comma", "ctx.saved_tensors is always a tuple, also of a single tensor. Take the tensor out of it, "
+                "with a comma: (x,) = ctx.saved_tensors.",
+                SAVED.replace("(x,) = ", "x = ") + "        return grad * (x.abs() < 1)\n"),
         Mistake("no upstream gradient", "The window is right. But you send 1 inside it, whatever arrives. What should "
                 "go on is the upstream gradient.", SAVED + "        return (x.abs() < 1).to(grad.dtype)\n"),
         Mistake("the step itself", "This multiplies by what forward computes, on or off. Backward should look at how "

@@ -6,6 +6,15 @@ from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correc
 
 
 def check(answer, torch):
+    try:
+        return checked(answer, torch)
+    except TypeError as error:
+        if "can only save variables" in str(error):
+            return almost("a number in a slot")
+        raise
+
+
+def checked(answer, torch):
     if not (isinstance(answer, type) and issubclass(answer, torch.nn.Module)):
         return not_yet("Keep the class line: the answer is a module, made with a factor.")
     layers = answer(0.25), answer(-3.0)
@@ -20,6 +29,11 @@ def check(answer, torch):
     plain = array(torch, 3)
     if not alike(layers[0](plain), plain):
         return almost("other values")
+    x = array(torch, 3, requires_grad=True)
+    y, z = (layer(x * 1) for layer in layers)  # both layers run before one pass
+    (found,) = torch.autograd.grad((y + 10 * z).sum(), x)
+    if not alike(found, torch.full((3,), -29.75, dtype=torch.float64)):
+        return almost("the last factor for all")
     layer = answer(2.0)
     x = array(torch, 3, requires_grad=True)
     y = layer(x * 1)
@@ -144,6 +158,15 @@ EXERCISE = Exercise(
                 "there is only one place for it, in a class.",
                 edit("        ctx.factor = factor\n", "", "ctx.factor, None", "ScaleGradient.factor, None",
                      "self.factor = factor", "ScaleGradient.factor = factor")),
+        Mistake("the last factor for all", "One layer is right. When two layers with two factors have run before the "
+                "pass, both use the factor of the one that ran last: it is kept where there is only one place for it. "
+                "Each call of forward needs a place of its own, and that is ctx.",
+                edit("        ctx.factor = factor\n", "        Scale.factor = factor\n",
+                     "ctx.factor, None", "Scale.factor, None")),
+        Mistake("a number in a slot", "save_for_backward takes tensors and None. The factor is a number: keep it as an "
+                "attribute of ctx.",
+                edit("ctx.factor = factor", "ctx.save_for_backward(factor)", "grad * ctx.factor",
+                     "grad * ctx.saved_tensors[0]")),
         Mistake("the factor of later", "The factor was changed between forward and backward, and yours uses the new "
                 "one. Note the number in forward.",
                 edit("(ctx, x, factor)", "(ctx, x, layer)", "ctx.factor = factor", "ctx.layer = layer",

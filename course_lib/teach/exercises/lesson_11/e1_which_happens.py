@@ -9,9 +9,9 @@ from course_lib.teach.practice.exercise import Mistake
 from course_lib.teach.practice.table import WhichHappens, happens
 
 PROGRAMS = {
-    "A": "h = x * 1; y = Exp.apply(h, True); h.mul_(10)",
-    "B": "y = Exp.apply(x, True); y.mul_(2)",
-    "C": "y = Exp.apply(x, False); y.mul_(2)",
+    "A": "h = x * 1; y = ExpInSlot.apply(h); h.mul_(10)",
+    "B": "y = ExpInSlot.apply(x); y.mul_(2)",
+    "C": "y = ExpOnCtx.apply(x); y.mul_(2)",
     "D": "h = x * 1; y = Cube.apply(h); h.detach().mul_(10)",
     "E": "y = Pair.apply(x)",
     "F": "h = x * 1; Triple.apply(h, False); y = h * 1",
@@ -33,15 +33,14 @@ SLOPES = {  # of the formula that computed y
 def programs_functions(torch):
     """The Functions that the programs of 11.1 use."""
 
-    def exp_forward(ctx, x, slot):
+    def slot_forward(ctx, x):
         result = x.exp()
-        ctx.save_for_backward(result if slot else None)
-        ctx.result = None if slot else result
+        ctx.save_for_backward(result)
         return result
 
-    def exp_backward(ctx, grad):
-        (kept,) = ctx.saved_tensors
-        return grad * (ctx.result if kept is None else kept), None
+    def ctx_forward(ctx, x):
+        ctx.result = x.exp()
+        return ctx.result
 
     def cube_forward(ctx, x):
         ctx.save_for_backward(x)
@@ -62,7 +61,8 @@ def programs_functions(torch):
         return x * k
 
     return {
-        "Exp": function(torch, exp_forward, exp_backward, "Exp"),
+        "ExpInSlot": function(torch, slot_forward, lambda ctx, g: g * ctx.saved_tensors[0], "ExpInSlot"),
+        "ExpOnCtx": function(torch, ctx_forward, lambda ctx, g: g * ctx.result, "ExpOnCtx"),
         "Cube": function(torch, cube_forward, lambda ctx, g: 3 * ctx.saved_tensors[0] ** 2 * g, "Cube"),
         "Pair": function(torch, pair_forward, lambda ctx, g: g, "Pair"),
         "Triple": function(torch, triple_forward, lambda ctx, g: (3 * g, None), "Triple"),
@@ -96,7 +96,7 @@ EXERCISE = WhichHappens(
     measure=lambda torch, letter: what_happens(PROGRAMS[letter], SLOPES[letter], torch),
     shown="you know what ctx guards, what it refuses at once, and where it must believe you.",
     mistakes=(
-        Mistake("input for result", "A: Exp keeps its result. h is the input, and nobody needs it any more.",
+        Mistake("input for result", "A: ExpInSlot keeps its result. h is the input, and nobody needs it any more.",
                 {"A": ("raises at backward", "silently wrong")}),
         Mistake("only inputs", "B: results are checked as well as inputs. y is the memory that the slot holds, and "
                 "mul_ wrote into it.", {"B": ("fine", "silently wrong")}),

@@ -168,7 +168,8 @@ EXERCISE = Diagnose(
     question="Seven bug reports; name the method that is the cure of each. One of the six methods cures two.",
     hints=(
         "Ask of each report: is it about inputs, about outputs, about what is kept, or about backward itself?",
-        "The table of what to tell the engine has a last column, 'if you leave it out'. Which line of it is this?",
+        "Say for each of the six methods what the engine does not know as long as it is left out. Which report shows "
+        "that?",
     ),
     why="A is a ring through ctx, and G a tensor on ctx whose version nobody noted: one slot cures both. B and F are "
     "about outputs: one should have no gradient, the others should cost nothing when unused. C is a write the engine "

@@ -200,14 +200,6 @@ def test_an_engine_of_another_build_is_judged_by_what_it_prints(tmp_path):
     assert "  line 6:  x.tanh() [1.0, 1.0, 1.0]" in odd.details and "relu" not in str(odd.details)
 
 
-def test_a_file_that_passed_before_numbers_were_asked_for_stays_passed(tmp_path):
-    """What only lesson 01 asks for is no mistake in a file of lesson 03."""
-    old = edited(stages.stage(3), [("        self.number = next(numbers)  # in which order nodes were made\n", "")])
-
-    assert "correct" == judged(tmp_path, 3, old)[0].outcome
-    assert "no_numbers" == judged(tmp_path, 1, old)[0].mistake
-
-
 def test_what_was_not_touched_since_an_earlier_lesson_was_not_attempted(tmp_path):
     """The stage of an earlier lesson, and a learner's own file that passed one, are no attempt at the next lesson."""
     own = stages.stage(4).replace("numbers = count()", "numbers = count(7)")

@@ -16,17 +16,18 @@ from course_lib.teach.pictures.draw import draw
 
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 TEXTS = re.split(r"^===== (\w+)\n", (Path(__file__).parent / "compare_listings.txt").read_text("utf-8"), flags=re.M)[1:]
-LISTINGS = {name: text.rstrip("\n") for name, text in zip(TEXTS[::2], TEXTS[1::2], strict=True)}
+CHANGES = {name: text.rstrip("\n") for name, text in zip(TEXTS[::2], TEXTS[1::2], strict=True)}
 
 
 @PROGRAMS
 def test_changes_in_words(torch, program):
-    """The same changes, in the same words, whichever library ran the program."""
+    """The same changes, in the same words, whichever library ran the program; then all as it is afterwards."""
     comparison = program(torch)
+    changes, after = comparison.text.split("\n\nBefore: ")
 
-    assert comparison.text == LISTINGS[program.__name__]
-    for change in comparison.changes:
-        assert f"\n  {change}\n" in comparison.text + "\n"
+    assert changes == CHANGES[program.__name__]
+    assert [line for line in changes.splitlines() if line[:2] == "  "] == [f"  {each}" for each in comparison.changes]
+    assert after == program(course_lib).text.split("\n\nBefore: ")[1] and "\n\nAfter: The graph of " in after
 
 
 @PROGRAMS

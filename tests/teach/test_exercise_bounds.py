@@ -120,13 +120,6 @@ def test_an_endless_loop_in_another_thread_is_stopped(body):
     assert "was stopped" in result.text
 
 
-def test_the_main_thread_can_do_without_signals(monkeypatch):
-    """What Windows uses works in the main thread as well."""
-    monkeypatch.setattr(bounds.AlarmClock, "works_here", staticmethod(lambda: False))
-
-    assert "was stopped" in judged_loop(LOOPS["plain"]).text
-
-
 if hasattr(sys, "monitoring"):  # from Python 3.12 on; the Python that runs in browsers is newer
 
     @pytest.mark.parametrize("body", [body for name, body in LOOPS.items() if name != "sleep"])
@@ -220,14 +213,6 @@ def test_runs_can_be_nested():
 
     assert isinstance(ran.error, bounds.TimeUp)
     assert 0.3 < time.monotonic() - begun < 5
-
-
-def test_a_huge_result_and_a_flood_of_text_are_bounded():
-    """What is printed is cut at a fixed length and the rest is counted."""
-    ran = bounds.run(lambda: print("x" * 1_000_000))
-
-    assert len(ran.printed) < bounds.PRINTED + 100
-    assert ran.printed.endswith("… and 998001 more characters, not shown.")
 
 
 def test_output_and_errors_of_the_run_are_captured():

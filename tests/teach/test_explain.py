@@ -227,17 +227,6 @@ def test_lines_under_anomaly_mode():
     )
 
 
-def test_facts_of_other_errors():
-    """A row repeats what the message names."""
-    told = explain(
-        "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1"
-    )
-    assert "in dimension 1 one has length 2, the other 3" in told.what[0]
-
-    told = explain("RuntimeError: function FnBackward returned an incorrect number of gradients (expected 2, got 1)")
-    assert told.what[0].startswith("backward of FnBackward returned 1 gradients, and apply() was given 2 arguments")
-
-
 class AddsAWrongShape:
     """The same sum of shapes that do not fit, on the ways in which a backward pass runs a learner's line."""
 
@@ -265,11 +254,6 @@ class AddsAWrongShape:
         self.x.register_post_accumulate_grad_hook(self.wrong)
         self.x.sum().backward()
 
-    def unpack_hook(self):
-        with self.torch.autograd.graph.saved_tensors_hooks(lambda t: t, self.wrong):
-            y = (self.x * 1).exp()
-        y.sum().backward()
-
 
 @pytest.mark.parametrize("way", [name for name in vars(AddsAWrongShape) if name[0] != "_" and name != "wrong"])
 def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch, way):
@@ -282,21 +266,6 @@ def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch,
     for told in (explain(caught.value), explain()):
         assert told.row.key == "broadcast"
         assert told.what[2].startswith("It was raised during a backward pass, by a line that the pass called")
-
-
-def test_shapes_that_meet_in_the_pass_itself(torch):
-    """No line of the learner's runs: a leaf took longer data, and its node meets the old length."""
-    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    y = (x * 1).sum()
-    x.data = torch.ones(4)
-    x.grad = torch.ones(4)
-    with pytest.raises(RuntimeError) as caught:
-        y.backward()
-
-    assert explain(caught.value).row.key == "broadcast"
-    assert explain(caught.value).what[2].startswith("It was raised by backward() or grad(): for one of its arguments")
-    assert explain(caught.value).lesson == "No lesson is about this message."
-    assert explain(str(caught.value)).lesson == "No lesson is about this: it needs no graph."
 
 
 def test_a_warning_is_no_error_of_a_line(torch):

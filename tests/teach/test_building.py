@@ -27,9 +27,6 @@ def judged(tmp_path, number, text):
     return judge.judge(number, file)[:2]
 
 
-# --- the reference ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["course_lib", "torch"])
 def test_our_engine_answers_every_program_as_pytorch_does(name, recwarn):
     """Where a checkpoint says "PyTorch prints", it is what PyTorch prints."""
@@ -100,9 +97,6 @@ def test_before_lesson_06_the_picture_shows_what_nodes_hold(tmp_path, number, sa
     assert ("drawn as one" in result.render()) == (number == 0)
 
 
-# --- mistakes --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "mistake", [each for each in known() if not each.only], ids=lambda each: f"{each.lesson:02d}-{each.name}"
 )
@@ -141,9 +135,6 @@ def test_no_right_engine_shows_a_mistake(name):
             assert not mistake.seen(engine), mistake.name
         except TypeError as error:
             assert "weak reference" in str(error)
-
-
-# --- the judge -------------------------------------------------------------------------------------------
 
 
 def test_without_a_file_or_with_the_given_one_nothing_was_attempted(tmp_path):

@@ -30,9 +30,6 @@ def stale(torch):
     return draw(y.sum())
 
 
-# --- what a notebook gets ----------------------------------------------------------------------------------
-
-
 def test_mimebundle_has_text_and_an_image(torch):
     """text/plain is the listing; text/html an image whose description is the point of it, in 300 letters at most."""
     if layout.layout_engine()[0] == "text":
@@ -127,9 +124,6 @@ def test_a_custom_backward_that_does_not_read_what_was_saved_does_not_fail(torch
     loss.backward()
 
 
-# --- names -------------------------------------------------------------------------------------------------
-
-
 def test_names_from_the_caller(torch):
     """Values are called what the caller calls them, in lists and dictionaries too."""
     layers = [torch.tensor([2.0], requires_grad=True)]
@@ -169,9 +163,6 @@ def test_several_tensors_without_a_graph_have_one_sentence(torch):
 
     assert "\nNo graph is behind weight and copied: no recorded operation" in draw(weight, copied).text
     assert "weight is a leaf" in draw(weight).text
-
-
-# --- bad input ---------------------------------------------------------------------------------------------
 
 
 def test_a_note_names_what_it_holds(torch):
@@ -258,9 +249,6 @@ def test_names_that_match_nothing(torch):
     raises("must be a list, a dictionary or a module, not str", lambda: draw(y, names="y"), TypeError)
 
 
-# --- large graphs ------------------------------------------------------------------------------------------
-
-
 def test_stale_slots_are_counted_when_folded(torch):
     """Folding hides no stale tensor: the folded box counts them."""
     x = torch.tensor([1.0], requires_grad=True)
@@ -306,9 +294,6 @@ def test_ten_thousand_nodes_in_two_seconds(torch):
 
     assert time.process_time() - begin < 2
     assert "10000 backward nodes" in text
-
-
-# --- modules, hooks, ctx -----------------------------------------------------------------------------------
 
 
 def two_layers(torch):
@@ -374,9 +359,6 @@ def test_things_kept_on_ctx(torch):
     assert "kept ctx.pair[1] = x: no version check" in text
     assert "kept ctx.factor = 3" in text
     assert "ctx.self" not in text
-
-
-# --- what folds --------------------------------------------------------------------------------------------
 
 
 def transformer(torch, layers):

@@ -18,9 +18,6 @@ def outcome_of(source, torch, exercise=DOUBLE):
     return judge(exercise, written(source, torch, exercise.name), torch)
 
 
-# ------------------------------------------------------------------------------- the five outcomes
-
-
 @pytest.mark.parametrize("nothing", [None, ...], ids=["None", "Ellipsis"])
 def test_none_and_ellipsis_are_not_attempted(nothing, torch):
     """None and `...` mean that nobody has tried yet, and say what to do."""
@@ -96,9 +93,6 @@ def test_an_unnamed_wrong_answer_is_not_yet_and_offers_a_hint(torch):
     assert result.render() == ('98.1   not yet — For 5.0 it gave [35.0].\n       L.hint("98.1") gives a hint.')
 
 
-# ---------------------------------------------------------------------------- error in your code
-
-
 def test_a_function_that_raises_did_not_forget_its_return(torch):
     """When the check catches what the learner's function raises, nothing is said about `return`."""
 
@@ -139,9 +133,6 @@ def test_every_way_to_fail_is_an_error_in_your_code(source, parts, torch):
     assert result.outcome == "error in your code"
     for part in parts:
         assert part in result.render()
-
-
-# ------------------------------------------------------------------- checks meet strange answers
 
 
 STRANGE = [42, "text", [], {}, object(), lambda *a: "text", lambda *a: object(), print, dict, 3 + 4j]
@@ -185,9 +176,6 @@ def test_printed_output_comes_after_the_verdict_and_is_bounded(torch):
     assert "more lines" in flood.render()
 
 
-# --------------------------------------------------------------------------- which engine is used
-
-
 def test_the_answers_own_torch_is_the_engine(torch):
     """A function's or a method's global `torch`, tensors however nested; plain values leave it to the lesson."""
     other = types.ModuleType("other")
@@ -197,6 +185,3 @@ def test_the_answers_own_torch_is_the_engine(torch):
     for answer in (function, functools.partial(function), cls, {"a": [1, (torch.ones(1),)]}):
         assert engine_for(answer, other) is torch
     assert engine_for([1, "a", None], other) is other
-
-
-# ------------------------------------------------------------------------------------- the verdicts

@@ -209,9 +209,6 @@ def test_output_and_errors_of_the_run_are_captured():
     assert (sys.stdout, sys.stderr) == before
 
 
-# ------------------------------------------------------------------------------------------ state
-
-
 def refuse(*_):
     raise AssertionError("a hook that somebody left behind")
 

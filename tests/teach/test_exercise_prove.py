@@ -22,9 +22,6 @@ def recorded(exercise=DOUBLE, **fields):
     return prove.record_complaints(changed(exercise, **fields), 98)
 
 
-# ------------------------------------------------------------------------------------- the record
-
-
 def test_good_records_pass():
     """The samples have nothing wrong."""
     assert recorded(DOUBLE) == recorded(SAVED) == []
@@ -67,9 +64,6 @@ def test_each_fault_of_a_record_is_found(fields, part):
 
     assert len(said) == 1
     assert part in said[0]
-
-
-# -------------------------------------------------------------------------------------- the check
 
 
 def careless(answer, torch):
@@ -144,9 +138,6 @@ def test_a_source_that_cannot_be_run_is_found(source, part, monkeypatch):
     assert any("the solution cannot be run" in sentence and part in sentence for sentence in said)
 
 
-# ----------------------------------------------------------------------------------- the notebook
-
-
 @pytest.fixture
 def notebook(tmp_path):
     """Complaints about the sample notebook, with some text replaced."""
@@ -203,9 +194,6 @@ def test_a_check_that_fails_in_the_notebook_is_found(notebook):
 
     assert len(said) == 2
     assert said[0].startswith("98.1: its solution in the whole notebook gets “not yet")
-
-
-# ------------------------------------------------------------------------------ the command itself
 
 
 @pytest.fixture

@@ -43,9 +43,6 @@ def engine_errors():
 ERRORS = engine_errors()
 
 
-# --- every error is known ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", sorted(ERRORS))
 def test_every_error_of_the_engine_is_explained(name):
     """Each message that the engine has leads to a row, and its sentences come out whole."""
@@ -118,9 +115,6 @@ def test_right_row_lesson_and_culprit(torch, program):
 
     assert (told.row.key, told.row.lesson) == (key, lesson)
     assert told.seen.startswith("In the picture HERE marks ") and marked in told.seen
-
-
-# --- facts -------------------------------------------------------------------------------------------------
 
 
 def test_facts_of_the_version_error(torch):
@@ -281,9 +275,6 @@ def test_a_warning_is_no_error_of_a_line(torch):
         assert told.what[2] == "This is a warning: unless warnings are made errors, the line goes on to its end."
 
 
-# --- which error -------------------------------------------------------------------------------------------
-
-
 def fail(torch):
     loss = torch.tensor([1.0, 2.0]).sum()
     loss.backward()
@@ -337,9 +328,6 @@ def test_an_unknown_error_is_said_to_be_unknown():
     assert "it has no words" in explain(KeyError()).text
 
 
-# --- what is shown -----------------------------------------------------------------------------------------
-
-
 def test_text_is_complete(torch):
     """Message, sentences, cures, false cures, lesson, and the listing of the picture."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -387,9 +375,6 @@ def test_a_node_without_a_derivative_is_marked(torch):
     assert "reached floor_divide" in told.what[0]
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
-
-
 def test_no_error_yet():
     """Without any error explain() says what to give."""
     raises("There is no error to explain yet. Give one: explain", explain, ValueError)
@@ -399,9 +384,6 @@ def test_not_an_error():
     """What is neither error nor text nor tensor is refused."""
     raises("explain.. takes an error, its text, or tensors, not int", lambda: explain(3), TypeError)
     raises("takes tensors, not str", lambda: explain(RuntimeError("x"), "y"), TypeError)
-
-
-# --- cures ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("row, broken, cured", CURES, ids=lambda part: part[:40] if isinstance(part, str) else "")

@@ -62,9 +62,6 @@ def test_an_engine_is_here():
     assert "wasm" in ENGINES
 
 
-# --- the plan ----------------------------------------------------------------------------------------------
-
-
 @BOTH_WAYS
 @PROGRAMS
 def test_no_boxes_overlap(title, lies):
@@ -161,9 +158,6 @@ def meet(a, b):
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-# --- the SVG -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @PROGRAMS
 def test_svg_has_every_word_is_clean_and_not_too_wide(title, engine, monkeypatch):
@@ -206,9 +200,6 @@ def test_an_arrow_to_nothing_ends_in_a_ring(engine, monkeypatch):
 
     assert two.svg.count(ring) == 2 and re.findall(r">(\d)</text>", two.svg) == ["0", "1", "0", "1"]
     assert many.svg.count(ring) == 1 and ">4×</text>" in many.svg
-
-
-# --- engines that are missing or broken --------------------------------------------------------------------
 
 
 def fake_dot(folder, script, monkeypatch):

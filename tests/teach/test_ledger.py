@@ -25,9 +25,6 @@ def mlp(torch, batch=64):
     return lambda: nn.functional.cross_entropy(model(x), target)
 
 
-# --- what is counted ---------------------------------------------------------------------------------------
-
-
 def test_the_table_in_words(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     with ledger() as held:
@@ -154,9 +151,6 @@ def test_what_a_node_computed_besides_its_result_is_its_own(torch):
     del y
 
 
-# --- against what Python itself measures -------------------------------------------------------------------
-
-
 def test_within_two_percent_of_tracemalloc():
     """NumPy reports its arrays to tracemalloc in a domain of their own."""
     forward = mlp(course_lib)
@@ -178,9 +172,6 @@ def test_within_two_percent_of_tracemalloc():
         tracemalloc.stop()
     assert abs(measured - said) <= 0.02 * measured
     assert said == FLOOR
-
-
-# --- it changes nothing ------------------------------------------------------------------------------------
 
 
 STALE = {
@@ -256,9 +247,6 @@ def test_outer_hooks_go_on(torch):
     assert x.grad.tolist() == pytest.approx([2.718281745910645] * 10)
 
 
-# --- nesting, errors, threads ------------------------------------------------------------------------------
-
-
 def test_nested_ledgers_each_tell_their_own(torch):
     x = torch.ones(10, requires_grad=True)
     with ledger() as outer:
@@ -331,9 +319,6 @@ def test_disabled_hooks_are_named(real_torch):
     with real_torch.autograd.graph.disable_saved_tensors_hooks("not now"):
         with pytest.raises(RuntimeError, match="disabled here: not now"), ledger():
             pass
-
-
-# --- the picture -------------------------------------------------------------------------------------------
 
 
 def example(torch):

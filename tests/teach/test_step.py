@@ -227,9 +227,6 @@ def test_a_leaf_that_is_used_again_arrives_later(real_torch):
     assert result._recording.strays == []
 
 
-# --- arguments ---------------------------------------------------------------------------------------------
-
-
 def test_arguments_that_are_no_tensor(torch):
     """What cannot be stepped through is refused in a sentence that says what to do."""
     y = leaf(torch, 2.0) * 3

@@ -88,6 +88,7 @@ def test_without_matplotlib_the_text_is_shown(monkeypatch):
 def test_nothing_to_draw_is_refused():
     """A chart without points and a colouring that does not exist."""
     raises("at least one point", lambda: chart({"one": {"ours": {}}}, "n", "cost"), ValueError)
+    raises("at least one point in each path", lambda: contour(max, {"nowhere": []}, "x", "y"), ValueError)
     raises("'columns', 'rows' or 'none'|columns", lambda: grids(["k", [[1]]], colours="red"), ValueError)
 
 

@@ -457,3 +457,21 @@ def test_very_many_views_and_outputs(torch):
     assert text.startswith("The graph of views[0], views[1],") and "more: 1001 backward nodes" in text.splitlines()[0]
     assert len(text.splitlines()) < 200
     assert "more tensors are left out of the picture." in draw(*(y * 2).unbind()).text
+
+
+def test_very_many_saved_tensors(torch):
+    """Of a hundred saved tensors of one node eight are shown, the stale one among them, and the rest is counted."""
+
+    class Saver(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, *others):
+            ctx.save_for_backward(*others)
+            return x * 1
+
+    others = [torch.ones(1) for _ in range(100)]
+    y = Saver.apply(torch.ones(1, requires_grad=True), *others)
+    others[70].add_(1)
+    text = draw(y).text
+
+    assert text.count("      saved tensors[") == 8 and "and 92 more saved tensors" in text
+    assert "      saved tensors[70] = others[70]: v0, now v1, STALE" in text

@@ -222,7 +222,7 @@ def test_lines_under_anomaly_mode():
 
 
 class AddsAWrongShape:
-    """The same sum of shapes that do not fit, on the ways in which a backward pass runs a learner's line."""
+    """Shapes that do not fit, on the ways in which a backward pass runs a learner's line; or in the pass itself."""
 
     def __init__(self, torch):
         self.torch, self.x = torch, torch.tensor([1.0, 2.0], requires_grad=True)
@@ -248,6 +248,11 @@ class AddsAWrongShape:
         self.x.register_post_accumulate_grad_hook(self.wrong)
         self.x.sum().backward()
 
+    def the_pass_itself(self):
+        y = (self.x * 1).sum()
+        self.x.data, self.x.grad = self.torch.ones(4), self.torch.ones(4)
+        y.backward()
+
 
 @pytest.mark.parametrize("way", [name for name in vars(AddsAWrongShape) if name[0] != "_" and name != "wrong"])
 def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch, way):
@@ -257,9 +262,11 @@ def test_a_line_that_the_pass_called_is_not_said_to_have_failed_by_itself(torch,
     with expect_error(RuntimeError, "size of tensor a"):
         raise caught.value
 
+    raised = "by backward() or grad()" if way == "the_pass_itself" else "during a backward pass, by a line that the"
     for told in (explain(caught.value), explain()):
         assert told.row.key == "broadcast"
-        assert told.what[2].startswith("It was raised during a backward pass, by a line that the pass called")
+        assert told.what[2].startswith(f"It was raised {raised}")
+    assert explain(str(caught.value)).lesson == "No lesson is about this: it needs no graph."
 
 
 def test_a_warning_is_no_error_of_a_line(torch):

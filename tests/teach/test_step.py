@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 from refusals import raises
-from step_programs import FAILING, FINE, freed, leaf, refuse, stale
+from step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
 
 import course_lib
 from course_lib.teach.instruments.step import step
@@ -202,6 +202,16 @@ def test_an_interrupt_is_not_swallowed(torch):
 
     mine = y.grad_fn.register_prehook(lambda grads: None)
     assert len(hooks_behind(mine)) == 1
+
+
+def test_another_order_is_told(torch):
+    """If an engine ever runs nodes in another order, the recording follows it and says at which steps."""
+    x, h, y = diamond(torch)
+    recording = step(y)._recording
+    first, second = recording.steps[1], recording.steps[2]
+    recording.steps[1:3] = [second, first]
+
+    assert recording.check_order() == [2]
 
 
 @pytest.mark.parametrize("leaves, order", [("ab", "ab"), ("abc", "abc"), ("abcd", "acbd"), ("abcdefgh", "acgfhebd")])

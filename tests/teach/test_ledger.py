@@ -330,8 +330,11 @@ def example(torch):
 
 def test_the_plot_in_words_and_as_a_picture(torch, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)  # whose import would change a notebook's own plots
-    plot, settings = example(torch).plot(), matplotlib.rcParams.copy()
-    bundle = plot._repr_mimebundle_()
+    plot = example(torch).plot()
+    with matplotlib.rc_context({"font.size": 31.0}):
+        settings = matplotlib.rcParams.copy()
+        bundle = plot._repr_mimebundle_()
+        assert matplotlib.rcParams.copy() == settings
     assert set(bundle) == {"text/plain", "text/html"}
     assert bundle["text/plain"].splitlines()[:6] == [
         "ledger: 4 saved tensors in 3 pieces of memory, each piece counted once, leaves left out",
@@ -349,7 +352,6 @@ def test_the_plot_in_words_and_as_a_picture(torch, monkeypatch):
     for colour in ("#0072b2", "#e69f00", "#009e73"):
         assert colour in plot.svg.lower()
     assert "<metadata" not in plot.svg and "DejaVu" not in plot.svg
-    assert matplotlib.rcParams.copy() == settings
 
 
 def test_parts_of_a_pass_have_names(torch):

@@ -106,9 +106,6 @@ while True:
         pass
 ## loop in C
 sum(range(10**15))
-## long sleep
-import time
-time.sleep(10**6)
 ## no alarm
 import signal
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
@@ -134,18 +131,12 @@ while True:
 with open('big', 'wb') as file:
     while True:
         file.write(b'x' * 10**6)
-## huge print
-for _ in range(300):
-    print('x' * 10**6)
 ## huge output
 import os
 for _ in range(300):
     os.write(1, b'x' * 10**6)
 ## exit
 exit()
-## sys.exit
-import sys
-sys.exit(0)
 ## os._exit
 import os
 os._exit(0)
@@ -221,9 +212,6 @@ FORGERIES = cells_in(
 ## judge replaced
 import course_lib.teach.practice.exercise as e
 e.judge = lambda exercise, *a, **k: e.Result(exercise.id, 'correct', 'yes')
-## verdicts replaced
-import course_lib.teach.practice.exercise as e
-e.verdict_of = lambda *a: e.Verdict('correct', 'yes')
 ## code replaced
 import course_lib.teach.practice.exercise as e
 def result_of(exercise, verdict, calls):
@@ -237,9 +225,6 @@ for each in L.exercises.values():
 import course_lib
 course_lib.Tensor.__eq__ = lambda a, b: True
 course_lib.allclose = lambda *a, **k: True
-## builtins replaced
-import builtins
-builtins.all = lambda *a: True
 ## NumPy replaced
 import math
 import numpy

@@ -107,22 +107,19 @@ def test_a_replaced_judge_is_named(school):
     assert "course_lib.teach.practice.exercise.judge" in page
 
 
-def test_asking_for_solutions_is_noted(school):
-    """A notebook that reads solutions out of the course gets none, and the remark says so."""
-    assert re.search(r"reads the course's solution of .*02\.1", school.rows["solution read"]["remarks"])
+REMARKS = {
+    "solution read": r"reads the course's solution of .*02\.1",
+    "infinite loop": r"Code cell \d+ stops: it ran longer than 8 seconds",
+    "os._exit": r"While code cell \d+ ran, the process ended itself",
+    "writes verdicts": r"does not carry our seal",
+    **dict.fromkeys(list(copies.BROKEN)[:4], "Not graded: the file is"),
+}
 
 
-@pytest.mark.parametrize("student", list(copies.BROKEN)[:4])
-def test_a_broken_file_is_a_row_that_says_so(school, student):
-    """A file that is no notebook is neither lost nor a crash."""
-    assert "Not graded: the file is" in school.rows[student]["remarks"]
-
-
-def test_remarks_say_what_was_stopped(school):
-    """A cell that ran too long, and one that ended its process, stand in the remarks with their numbers."""
-    assert re.search(r"Code cell \d+ stops: it ran longer than 8 seconds", school.rows["infinite loop"]["remarks"])
-    assert re.search(r"While code cell \d+ ran, the process ended itself", school.rows["os._exit"]["remarks"])
-    assert "does not carry our seal" in school.rows["writes verdicts"]["remarks"]
+@pytest.mark.parametrize("student", REMARKS)
+def test_remarks_say_what_happened(school, student):
+    """What was stopped, with the number of its cell; what asked for solutions; a file that is no notebook."""
+    assert re.search(REMARKS[student], school.rows[student]["remarks"])
 
 
 def test_nothing_outside_is_touched_where_the_fence_says_so(school):
@@ -210,16 +207,6 @@ def test_a_second_file_of_a_student_counts_where_it_is_better():
 def test_a_spreadsheet_takes_no_name_for_a_formula():
     """A cell that begins like a formula begins with an apostrophe."""
     assert ["'=1+1", "'@x", "anna"] == [grade.harmless(each) for each in ("=1+1", "@x", "anna")]
-
-
-def test_the_bar_says_how_far_it_is():
-    """Where nobody watches, the bar prints a line at the end; it never divides by nothing."""
-    out = io.StringIO()
-    bar = grade.Bar(2, out)
-    bar.step("a")
-    bar.step("b")
-
-    assert "[##############################] 2 of 2, 0 s left  b\n" == out.getvalue()
 
 
 def test_an_answer_without_its_check_is_judged(tmp_path):

@@ -90,8 +90,6 @@ NOTEBOOK = """# ---
 # jupyter:
 #   kernelspec:
 #     name: python3
-# ---
-
 # %% [markdown]
 # # What is twice?
 # - **C98.1** Twice is twice.

@@ -73,8 +73,6 @@ CURES = [
      "n.register_hooks(k, k); n.register_hooks(k, k)", (
         "n = (x * x).grad_fn._raw_saved_self; k = lambda t: t; n.register_hooks(k, k)",
     )),
-    ("slot hooked", "k = lambda t: t\nwith torch.autograd.graph.saved_tensors_hooks(k, k): y = x * x\n"
-     "y.grad_fn._raw_saved_self.register_hooks(k, k)", ()),
     ("pack writes", "with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t): (x * 1).exp()", (
         "with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2): y = (x * 1).exp()\n"
         "y.sum().backward(); assert torch.allclose(x.grad, x.exp())",
@@ -83,7 +81,6 @@ CURES = [
         "with torch.no_grad(): x[0] = 5\nassert x.tolist() == [5, 2]",
         "y = x.clone(); y[0] = 1; y.sum().backward(); assert x.grad.tolist() == [0, 1]",
         "v = x._version; x.data[0] = 1; assert x._version == v",
-        "x.requires_grad_(False); x[0] = 1",
     )),
     ("leaf", "x.mul_(1)", (
         "with torch.no_grad(): x.add_(1)\nassert x.tolist() == [2, 3]",
@@ -103,7 +100,6 @@ CURES = [
     )),
     ("view of several", "a, b = (x * 2).split(1)\nwith torch.no_grad(): a.mul_(2)\na.sum()", ()),
     ("view of several", "for row in (x * 2): row.mul_(2)", ()),
-    ("view of several", "a, b = (x * 2).chunk(2); a.mul_(2)", ()),
     ("view made unrecorded", "y = x * 2\nwith torch.no_grad(): v = y[0:1]\nv.mul_(2)", (
         "y = x * 2; v = y[0:1]; v.mul_(2); y.sum().backward(); assert x.grad.tolist() == [4, 2]",
         "y = x * 2\nwith torch.no_grad(): v = y[0:1]; v.mul_(2)",
@@ -125,12 +121,10 @@ CURES = [
         "o = torch.zeros(2)\nwith torch.no_grad(): torch.mul(x, x, out=o)",
         "o = torch.zeros(2); torch.mul(x.detach(), x.detach(), out=o); assert not o.requires_grad",
     )),
-    ("out=", "o = torch.zeros(2); torch.mul(x, x, out=o.detach())", ()),
     ("detach view", "v = (x * 2)[0:1]; v.detach_()", ("v = (x * 2)[0:1]; v = v.detach()",)),
     ("inference saved", "with torch.inference_mode(): c = torch.ones(2)\nx * c", (
         "with torch.inference_mode(): c = torch.ones(2)\nc = c.clone(); (x * c).sum().backward()",
         "with torch.no_grad(): c = torch.ones(2)\n(x * c).sum().backward()",
-        "with torch.inference_mode(): c = torch.ones(2)\nx.detach() * c",
     )),
     ("inference written", "with torch.inference_mode(): c = torch.ones(2)\nc.add_(1)", (
         "with torch.inference_mode(): c = torch.ones(2)\nc = c.clone(); c.add_(1)",
@@ -201,7 +195,6 @@ CURES = [
         "y = x * x; y.backward(torch.ones_like(y)); assert x.grad.tolist() == [2, 4]",
         "y = x * x; y[0].backward(); assert x.grad.tolist() == [2, 0]",
     )),
-    ("not a scalar", "x[:0].backward()", ()),
     ("no history", "z = (x.detach() * 2).sum(); z.backward()", (
         "z = (x * 2).sum(); assert z.grad_fn; z.backward()",
         "z = (x.detach() * 2).sum(); assert z.is_leaf\nz.requires_grad_(); assert z.is_leaf\n"
@@ -225,13 +218,10 @@ CURES = [
     ("grad for plain", "t = torch.ones(2); torch.autograd.grad((x * t).sum(), t)", (
         "t = torch.ones(2); t.requires_grad_(); torch.autograd.grad((x * t).sum(), t)",
     )),
-    ("grad for plain", "t = torch.ones(2); torch.autograd.grad((x * t).sum(), t, allow_unused=True)", ()),
     ("unused", "c = x.clone(); torch.autograd.grad((x * x).sum(), c)", (
         "c = x.clone(); torch.autograd.grad((c * c).sum(), c)",
         "c = x.clone(); assert torch.autograd.grad((x * x).sum(), c, allow_unused=True) == (None,)",
         "c = x.clone(); assert torch.autograd.grad((x * x).sum(), c, materialize_grads=True)[0].tolist() == [0, 0]",
-        # nothing runs: no node leads to c, so nothing is freed
-        "c = x.clone(); y = (x * x).sum(); torch.autograd.grad(y, c, allow_unused=True); y.backward()",
     )),
     ("contradicting flags", "torch.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True)", (
         "torch.autograd.grad(x.sum(), x, materialize_grads=True)",
@@ -245,13 +235,11 @@ CURES = [
     )),
     ("hook type", "x.register_post_accumulate_grad_hook(lambda t: 3); x.sum().backward()", (
         "x.register_post_accumulate_grad_hook(lambda t: None); x.sum().backward(); assert x.grad.tolist() == [1, 1]",
-        "x.register_post_accumulate_grad_hook(lambda t: 3)\ntry: x.sum().backward()\nexcept TypeError: assert x.grad.tolist() == [1, 1]",
     )),
     ("hook type", "x.register_hook(lambda g: g.norm().item()); x.sum().backward()", (
         "x.register_hook(lambda g: g * 2); x.sum().backward(); assert x.grad.tolist() == [2, 2]",
         "seen = []; x.register_hook(lambda g: seen.append(g)); x.sum().backward(); assert x.grad.tolist() == [1, 1]",
     )),
-    ("hook type", "d = {}; x.register_hook(lambda g: d.setdefault('n', 3)); x.sum().backward()", ()),
     ("hook on nothing", "y = x * 2; a, b = y.unbind(); y.grad_fn\n"
      "a.grad_fn.register_prehook(lambda g: tuple(torch.ones(()) for _ in g)); a.backward()", (
         "y = x * 2; a, b = y.unbind()\n"
@@ -290,7 +278,6 @@ CURES = [
     ("dirty not returned", function("x.mul_(2); ctx.mark_dirty(x); return x * 1") + "Fn.apply(x * 1)", (
         function("x.mul_(2); ctx.mark_dirty(x); return x", "return g * 2")
         + "Fn.apply(x * 1).sum().backward(); assert x.grad.tolist() == [2, 2]",
-        function("return x * 2", "return g * 2") + "Fn.apply(x * 1).sum().backward(); assert x.grad.tolist() == [2, 2]",
     )),
     ("no backward", "class Fn(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x): return x * 2\n"
      "Fn.apply(x).sum().backward()", (
@@ -362,33 +349,23 @@ CURES = [
         function("x.mul_(2); ctx.mark_dirty(x); return x", "return g * 2")
         + "Fn.apply(x + 0).sum().backward(); assert x.grad.tolist() == [2, 2]",
     )),
-    ("leaf marked dirty", function("v = x[0:1]; v.mul_(2); ctx.mark_dirty(v); return v") + "Fn.apply(x)", ()),
     ("out= resized", "torch.mul(torch.ones(5), 2, out=torch.zeros(3))", (
         "torch.mul(torch.ones(5), 2, out=torch.zeros(5))", "torch.mul(torch.ones(5), 2)",
-        "import warnings; o = torch.zeros(3); v = o[:2]\nwith warnings.catch_warnings():\n"
-        "    warnings.simplefilter('ignore'); torch.mul(torch.ones(5), 2, out=o)\n"
-        "assert o.tolist() == [2] * 5 and v.shape == (2,)",
     )),
     ("flag is a bool", "x.requires_grad = 0", (
         "t = torch.ones(2); t.requires_grad = True; assert t.requires_grad", "t = torch.ones(2); t.requires_grad_()",
-        "try: x.requires_grad = 0\nexcept RuntimeError: assert x.requires_grad",
     )),
     ("a fact", "x.shape = (2, 1)", (
         "x = x.reshape(2, 1); x = x.double(); x = x.detach()", "x.shap = 3",
-        function("return x * 2") + "n = Fn.apply(x).grad_fn; n.foo = 1",
     )),
     ("scalar of grad", "float(x.sum())", (
         "loss = x.sum(); loss.item(); float(loss.detach())", "y = (x.sum() * x.sum()); y.backward(); assert x.grad.tolist() == [6, 6]",
-        "y = (x.sum().item() * x.sum()); y.backward(); assert x.grad.tolist() == [3, 3]",
     )),
     ("edge with zeros", "torch.autograd.grad(x.sum(), torch.autograd.graph.get_gradient_edge(x * 2), materialize_grads=True)", (
         "h = x * 2; assert torch.autograd.grad(x.sum(), h, materialize_grads=True)[0].tolist() == [0, 0]",
         "edge = torch.autograd.graph.get_gradient_edge(x * 2)\n"
         "assert torch.autograd.grad(x.sum(), edge, allow_unused=True) == (None,)",
     )),
-    ("edge with zeros", "x = x * 1; y = (x * x).sum(); edge = torch.autograd.graph.get_gradient_edge(x * 2)\n"
-     "try: torch.autograd.grad(y, [x, edge], materialize_grads=True)\nexcept RuntimeError as error: e = error\n"
-     "try: y.backward()\nexcept RuntimeError: raise e", ()),
     ("anomaly mode", "import warnings; warnings.simplefilter('error'); torch.autograd.detect_anomaly()", (
         "import warnings; warnings.simplefilter('error'); torch.autograd.set_detect_anomaly(False)",
         "with torch.autograd.detect_anomaly(check_nan=False): ((x * 0).sqrt() * 0).sum().backward()\n"
@@ -399,7 +376,6 @@ CURES = [
     )),
     ("node called", function("return x * 2") + "Fn.apply(x).grad_fn(torch.ones(2))", (
         function("return x * 2", "return g * 2") + "y = Fn.apply(x); y.backward(torch.ones(2))",
-        function("return x * 2", "return g * 2") + "y = Fn.apply(x); torch.autograd.grad(y, x, torch.ones(2))",
     )),
     ("node called", "a, b = x.unbind(); a.grad_fn(torch.tensor(1.))", (
         "a, b = x.unbind(); g = a.grad_fn(torch.tensor(1.), None)\n"
@@ -410,22 +386,18 @@ CURES = [
         function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward()",
     )),
     ("backward and vjp", function("return x * 2") + "Fn.vjp = Fn.backward\ny = Fn.apply(x); y.sum().backward()", (
-        function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward()",
         function("return x * 2", "return g * 2").replace("backward", "vjp")
         + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 2]",
         function("return x * 2") + "Fn.vjp = Fn.backward; Fn.apply(x)",
     )),
     ("gradient number", function("return x * n", "return g", ", n") + "Fn.apply(x, 2).sum().backward()", (
         function("return x * n", "return g * 2, None", ", n") + "Fn.apply(x, 2).sum().backward(); assert x.grad.tolist() == [2, 2]",
-        function("return x * n", "return g, None, None", ", n=2") + "Fn.apply(x, 3).sum().backward()",
-        function("return x * n", "return g", ", n=2") + "Fn.apply(x).sum().backward()",
     )),
     ("apply keywords", function("return x * 2") + "Fn.apply(x, nope=1)", (
         function("return x * 2") + "Fn.apply(x)",
     )),
     ("apply keywords", function("return x * n", more=", n") + "Fn.apply(x, 2, x=x)", (
         function("return x * n", "return g * 2, None", ", n") + "Fn.apply(x, 2).sum().backward(); assert x.grad.tolist() == [2, 2]",
-        function("return x * n", "return g * 2, None", ", n") + "Fn.apply(x, n=2).sum().backward(); assert x.grad.tolist() == [2, 2]",
     )),
     ("legacy", "import warnings; warnings.simplefilter('ignore')\n" + function("return x * 2") + "Fn()(x)", (
         function("return x * 2", "return g * 2") + "Fn.apply(x).sum().backward()",
@@ -456,9 +428,6 @@ CURES = [
     ("saved_variables", function("ctx.save_for_backward(x); return x ** 2", "return g * 2 * ctx.saved_variables[0]")
      + "Fn.apply(x).sum().backward()", (
         function("ctx.save_for_backward(x); return x ** 2", "return g * 2 * ctx.saved_tensors[0]")
-        + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 4]",
-        "import warnings; warnings.simplefilter('ignore')\n"
-        + function("ctx.save_for_backward(x); return x ** 2", "return g * 2 * ctx.saved_variables[0]")
         + "Fn.apply(x).sum().backward(); assert x.grad.tolist() == [2, 4]",
     )),
     ("gradcheck mismatch", "torch.manual_seed(0); import warnings; warnings.simplefilter('ignore')\n"
@@ -542,7 +511,6 @@ CURES = [
     ("split", "torch.ones(5).split([2, 2])", ("t = torch.ones(5); t.split([2, t.shape[0] - 2])", "torch.ones(5).split(2)")),
     ("split", "torch.ones(2).narrow(0, torch.tensor(1.), 1)", ("torch.ones(2).narrow(0, torch.tensor(1), 1); torch.ones(2).narrow(0, 2, 0)",)),
     ("matrix product", "torch.ones(2, 3) @ torch.ones(2, 3)", ("torch.ones(2, 3) @ torch.ones(2, 3).T",)),
-    ("matrix product", "torch.nn.Linear(3, 2)(torch.ones(4, 5))", ("torch.nn.Linear(3, 2)(torch.ones(4, 5, 3))",)),
     ("matrix product", "torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64)",
      ("torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64).float()",)),
     ("einsum", "torch.einsum('ij', torch.ones(2, 3), torch.ones(3, 4))", (
@@ -552,7 +520,6 @@ CURES = [
     ("singular", "torch.linalg.inv(torch.ones(2, 2))", (
         "torch.linalg.inv(torch.ones(2, 2) + 0.1 * torch.eye(2))",
         "import numpy; a = torch.ones(2, 2); assert numpy.linalg.det(a.detach().numpy()) == 0",
-        "i = torch.linalg.inv(torch.eye(3) * 1e-4); assert torch.allclose(i @ (torch.eye(3) * 1e-4), torch.eye(3))",
     )),
     ("singular", "torch.linalg.solve(torch.ones(2, 2), torch.ones(2))", ()),
     ("index", "torch.ones(2)[-3]", ("torch.ones(2)[-2]; torch.ones(2)[1]",)),
@@ -588,16 +555,11 @@ CURES = [
     ("argument", "torch.softmax(torch.ones(3))", ("torch.softmax(torch.ones(3), 0)",)),
     ("chances", "torch.multinomial(torch.tensor([-1., 2.]), 1)", ("torch.multinomial(F.softmax(torch.tensor([-1., 2.]), -1), 1)",)),
     ("chances", "torch.multinomial(torch.ones(2), 3)", ("torch.multinomial(torch.ones(2), 3, replacement=True)",)),
-    ("chances", "torch.multinomial(torch.tensor([1., 0.]), 0)", ("torch.multinomial(torch.tensor([1., 0.]), 1)",)),
     ("old habit", "torch.autograd.grad(x.sum(), x, only_inputs=False)", (
         "torch.autograd.grad(x.sum(), x)",
-        "import warnings; warnings.simplefilter('ignore')\n"
-        "torch.autograd.grad(x.sum(), x, only_inputs=False); assert x.grad is None",
     )),
     ("old habit", "torch.autograd.backward([x * 1], grad_variables=[torch.ones(2)])", (
         "torch.autograd.backward([x * 1], grad_tensors=[torch.ones(2)])",
-        "import warnings; warnings.simplefilter('ignore')\n"
-        "torch.autograd.backward([x * 1], grad_variables=[torch.ones(2)]); assert x.grad.tolist() == [1, 1]",
     )),
     ("old habit", function("return x * 2") + "Fn()", (function("return x * 2") + "Fn.apply(x)",)),
     ("old habit", "@torch.no_grad()\nclass A: pass", ("class A:\n    @torch.no_grad()\n    def f(self): pass",)),

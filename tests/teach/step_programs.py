@@ -1,7 +1,5 @@
 """Programs whose trace, as `step` tells it, must be the same on both libraries."""
 
-import warnings
-
 from course_lib.teach.instruments.step import step
 
 
@@ -39,13 +37,6 @@ def two_roots(torch):
     y = x * x
     z = y.sum()
     return step(y, z, gradient=[torch.tensor([1.0, 10.0]), None])
-
-
-def chosen_result(torch):
-    x, w = leaf(torch, 2.0), leaf(torch, 3.0)
-    h = x * w
-    y = h * w
-    return step(y, inputs=h)
 
 
 def with_hooks(torch):
@@ -150,36 +141,10 @@ def wrong_shape(torch):
     return step(y)
 
 
-def backward_raises(torch):
-    class Bad(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a):
-            return a.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            raise KeyError("lost")
-
-    a = leaf(torch, [1.0, 2.0])
-    y = Bad.apply(a * 2).sum()
-    return step(y)
-
-
-def found_nan(torch):
-    x = leaf(torch, -1.0)
-    y = x.sqrt() * 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with torch.autograd.set_detect_anomaly(True):
-            return step(y)
-
-
-FINE = [order_matters, broadcast, two_roots, chosen_result, with_hooks, custom, loose, packed]
+FINE = [order_matters, broadcast, two_roots, with_hooks, custom, loose, packed]
 FAILING = {
     stale: "2 ExpBackward0",
     freed: "2 ExpBackward0",
     tensor_hook_fails: "1 MulBackward0",
     wrong_shape: "2 BadBackward",
-    backward_raises: "2 BadBackward",
-    found_nan: "1 SqrtBackward0",
 }

@@ -27,9 +27,6 @@ def judged(tmp_path, number, text):
     return judge.judge(number, file)[:2]
 
 
-# --- the reference ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["course_lib", "torch"])
 def test_our_engine_answers_every_program_as_pytorch_does(name, recwarn):
     """Where a checkpoint says "PyTorch prints", it is what PyTorch prints."""
@@ -100,9 +97,6 @@ def test_before_lesson_06_the_picture_shows_what_nodes_hold(tmp_path, number, sa
     assert ("drawn as one" in result.render()) == (number == 0)
 
 
-# --- mistakes --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "mistake", [each for each in known() if not each.only], ids=lambda each: f"{each.lesson:02d}-{each.name}"
 )
@@ -141,9 +135,6 @@ def test_no_right_engine_shows_a_mistake(name):
             assert not mistake.seen(engine), mistake.name
         except TypeError as error:
             assert "weak reference" in str(error)
-
-
-# --- the judge -------------------------------------------------------------------------------------------
 
 
 def test_without_a_file_or_with_the_given_one_nothing_was_attempted(tmp_path):
@@ -198,14 +189,6 @@ def test_an_engine_of_another_build_is_judged_by_what_it_prints(tmp_path):
     assert "3 of 11 lines differ." in odd.text
     assert "  line 6:  x.tanh() [0.42, 0.0707, 0.0099]" in odd.details
     assert "  line 6:  x.tanh() [1.0, 1.0, 1.0]" in odd.details and "relu" not in str(odd.details)
-
-
-def test_a_file_that_passed_before_numbers_were_asked_for_stays_passed(tmp_path):
-    """What only lesson 01 asks for is no mistake in a file of lesson 03."""
-    old = edited(stages.stage(3), [("        self.number = next(numbers)  # in which order nodes were made\n", "")])
-
-    assert "correct" == judged(tmp_path, 3, old)[0].outcome
-    assert "no_numbers" == judged(tmp_path, 1, old)[0].mistake
 
 
 def test_what_was_not_touched_since_an_earlier_lesson_was_not_attempted(tmp_path):

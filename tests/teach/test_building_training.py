@@ -26,9 +26,6 @@ def found(tmp_path, text):
     return defects.defects(file)
 
 
-# --- training --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [10, 13])
 def test_the_learners_engine_trains_as_the_others_do(tmp_path, number):
     """The same losses to four places, all points on the right side; a table and a picture."""
@@ -69,9 +66,6 @@ def test_training_that_goes_wrong_says_where(tmp_path, monkeypatch, edits, outco
     assert (outcome, None) == (result.outcome, picture)
     assert words in result.render()
     assert time.monotonic() - began < 20  # the others may have to train first
-
-
-# --- defects ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["course_lib", "torch"])

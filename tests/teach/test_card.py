@@ -9,7 +9,7 @@ from IPython.core.events import EventManager, post_run_cell
 
 from course_lib.teach.practice import card, verdicts
 from course_lib.teach.practice import exercise as ex
-from course_lib.teach.practice.cells import expect_error, show
+from course_lib.teach.practice.cells import expect_error
 from course_lib.teach.practice.lesson import lesson
 
 MESSAGE = "one of the variables needed for gradient computation has been modified by an inplace operation: <[2]> & more"
@@ -66,16 +66,6 @@ def test_hints_before_the_newest_are_folded_and_solutions_are_closed():
 
     assert re.findall(r"<details( open)?>.*?(\d) of 3", hint) == [("", "1"), (" open", "2")]
     assert "<details>" in solution and "open" not in solution
-
-
-def test_without_a_notebook_the_text_is_printed(capsys):
-    """In a script `show` and `expect_error` print."""
-    show("mul", max_lines=2)
-    with expect_error(ValueError, "no"):
-        raise ValueError("no")
-    lines = capsys.readouterr().out.splitlines()
-
-    assert lines[0].startswith("# course_lib/") and lines[-1] == "ValueError: no"
 
 
 def test_a_long_message_can_be_short(torch, capsys):

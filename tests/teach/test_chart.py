@@ -5,7 +5,6 @@ import re
 import sys
 from fractions import Fraction
 
-import pytest
 from refusals import raises
 
 import course_lib
@@ -18,17 +17,6 @@ def drawing(figure):
     """The SVG inside of what a notebook is shown."""
     (data,) = re.findall('base64,([^"]+)', figure.html)
     return base64.b64decode(data).decode()
-
-
-def test_the_text_of_a_chart_is_its_table():
-    """Every point stands in the text, and a line without a point at an x has a gap there."""
-    assert (
-        """one (cost)
-       n   1      4
-    ours  10  2,000
-  theirs 2.5       """.split()
-        == str(chart({"one": PANELS["one"]}, "n", "cost")).split()
-    )
 
 
 def test_a_chart_is_drawn_with_its_labels_and_the_same_each_time():
@@ -70,12 +58,6 @@ def test_a_contour_has_a_panel_for_each_path():
     assert svg.count("QuadContourSet") == 2 and svg == drawing(figure)
 
 
-def test_a_path_without_a_point_is_refused():
-    """There would be nothing to see."""
-    with pytest.raises(ValueError, match="at least one point in each path"):
-        contour(lambda x, y: x + y, {"nowhere": []}, "x", "y")
-
-
 def test_grids_show_every_number_and_sign():
     """Tables side by side, in the text and in the drawing."""
     figure = grids(["k", [[10, 1]], "@", "J", [[3, 2], [1, 1.5]], "=", "g", [[31, 21.5]]])
@@ -106,6 +88,7 @@ def test_without_matplotlib_the_text_is_shown(monkeypatch):
 def test_nothing_to_draw_is_refused():
     """A chart without points and a colouring that does not exist."""
     raises("at least one point", lambda: chart({"one": {"ours": {}}}, "n", "cost"), ValueError)
+    raises("at least one point in each path", lambda: contour(max, {"nowhere": []}, "x", "y"), ValueError)
     raises("'columns', 'rows' or 'none'|columns", lambda: grids(["k", [[1]]], colours="red"), ValueError)
 
 

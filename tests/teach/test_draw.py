@@ -11,7 +11,7 @@ import weakref
 import pytest
 from refusals import raises
 
-from course_lib.teach.pictures import layout, node_facts
+from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.dotsource import Drawing
 from course_lib.teach.pictures.draw import Picture, draw
 
@@ -28,9 +28,6 @@ def stale(torch):
     y = x.sqrt()
     y[0:1].mul_(2)
     return draw(y.sum())
-
-
-# --- what a notebook gets ----------------------------------------------------------------------------------
 
 
 def test_mimebundle_has_text_and_an_image(torch):
@@ -107,66 +104,24 @@ def test_drawing_changes_nothing(torch):
 def test_a_custom_backward_that_does_not_read_what_was_saved_does_not_fail(torch):
     """The sentences on stale and freed slots of a custom Function say on what it depends."""
 
-    def program(reads):
-        class Fn(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x, c):
-                ctx.save_for_backward(c)
-                return x * 2
+    class Fn(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, c):
+            ctx.save_for_backward(c)
+            return x * 2
 
-            @staticmethod
-            def backward(ctx, grad):
-                return (ctx.saved_tensors and grad * 2) if reads else grad * 2, None
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, None
 
-        c = torch.ones(2)
-        return c, Fn.apply(torch.ones(2, requires_grad=True), c).sum()
-
-    c, loss = program(reads=False)
+    c = torch.ones(2)
+    loss = Fn.apply(torch.ones(2, requires_grad=True), c).sum()
     c.add_(1)
     stale = "(node 1) fails if its backward reads ctx.saved_tensors: it saved c at version 0, now at version 1."
     assert stale in draw(loss).text
     loss.backward()
     assert "a second pass fails there if its backward reads ctx.saved_tensors." in draw(loss).text
     loss.backward()
-
-    c, loss = program(reads=True)
-    c.add_(1)
-    raises("modified by an inplace operation", loss.backward)
-    c, loss = program(reads=True)
-    loss.backward()
-    raises("a second time", loss.backward)
-
-
-def test_a_function_that_saved_nothing_has_nothing_freed(torch):
-    """After its pass our engine knows that there was no slot. A node of PyTorch cannot tell: the picture says so."""
-
-    class Stash(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, slot):
-            ctx.mine = x
-            if slot:
-                ctx.save_for_backward(x)
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.mine, None
-
-    real = torch.__name__ == "torch"
-    for slot in (False, True):
-        y = Stash.apply(torch.tensor([2.0], requires_grad=True), slot)
-        assert "FREED" not in draw(y).text
-        y.backward()
-        text = draw(y).text
-        assert ("saved tensors, if any: FREED" in text) == real
-        assert ("saved tensors: FREED" in text) == (slot and not real)
-        assert ("A backward pass has freed" in text) == (slot or real)
-        assert ("1 saved tensor." in text) == (slot or real)
-        assert "kept ctx.mine = " in text
-        y.backward()  # a second pass runs: backward reads no slot
-
-
-# --- names -------------------------------------------------------------------------------------------------
 
 
 def test_names_from_the_caller(torch):
@@ -210,21 +165,6 @@ def test_several_tensors_without_a_graph_have_one_sentence(torch):
     assert "weight is a leaf" in draw(weight).text
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
-
-
-def test_what_was_computed_from_an_old_view_comes_from_that_view(torch):
-    """rest has another history since the write, and sin was computed from it all the same."""
-    x = torch.tensor([5.0, 2.0, 3.0], requires_grad=True)
-    y = x + 0
-    first, rest = y[:1], y[1:]
-    z = rest.sin()
-    first.mul_(2)
-    text = draw(z).text
-
-    assert "z      [0.9093, 0.1411]; v0; from rest; grad_fn 3 SinBackward0" in text
-
-
 def test_a_note_names_what_it_holds(torch):
     """A saved tensor's note says which tensor that is, whether it is data, a leaf or a result."""
     x, w = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0], requires_grad=True)
@@ -256,15 +196,13 @@ def test_a_detached_tensor_is_not_taken_for_the_operand(torch):
 
 
 def test_a_ring_is_closed(torch):
-    """A .grad whose history leads back to its leaf has an arrow from the leaf and a sentence; others have not."""
+    """A .grad whose history leads back to its leaf has an arrow from the leaf; another .grad makes no ring."""
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     with warnings.catch_warnings(action="ignore"):
         (w**3).sum().backward(create_graph=True)
     picture = draw(w.grad)
 
-    assert "A ring: w holds its .grad, and the history of this .grad leads back to w." in picture.text
-    if picture.svg is not None:
-        assert ">.grad</text>" in picture.svg
+    assert "A ring: w holds" in picture.text and (picture.svg is None or ">.grad</text>" in picture.svg)
     v = torch.tensor([1.0, 2.0], requires_grad=True)
     v.grad = (w.detach().requires_grad_() * 2).detach()
     assert "A ring" not in draw(v.grad).text
@@ -282,10 +220,7 @@ def test_parts_have_names(torch):
     assert "\n  (the waves: 1 to 2)\n  1 ExpBackward0" in picture.text
     if picture.svg is not None:
         assert ">the waves</text>" in picture.svg and ">the waves" not in draw(y).svg
-    with pytest.raises(TypeError, match=r"parts pairs a name with the numbers of two nodes, as in .* not with 7"):
-        draw(y, parts={"what": 7})
-    with pytest.raises(ValueError, match="none of the nodes 8 to 9 stands in this picture"):
-        draw(y, parts={"what": (8, 9)})
+    raises("none of the nodes 8 to 9 stands in this picture", lambda: draw(y, parts={"what": (8, 9)}), ValueError)
 
 
 def test_not_a_tensor(torch):
@@ -312,9 +247,6 @@ def test_names_that_match_nothing(torch):
     raises("the same name twice", lambda: draw(x, y, names=["a", "a"]), ValueError)
     raises("must pair text with tensors", lambda: draw(y, names=[3]), TypeError)
     raises("must be a list, a dictionary or a module, not str", lambda: draw(y, names="y"), TypeError)
-
-
-# --- large graphs ------------------------------------------------------------------------------------------
 
 
 def test_stale_slots_are_counted_when_folded(torch):
@@ -364,23 +296,9 @@ def test_ten_thousand_nodes_in_two_seconds(torch):
     assert "10000 backward nodes" in text
 
 
-# --- modules, hooks, ctx -----------------------------------------------------------------------------------
-
-
 def two_layers(torch):
     nn = torch.nn
     return nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
-
-
-def test_a_module_names_its_parameters(torch):
-    """draw(model, loss) and names=model call parameters by their paths."""
-    net = two_layers(torch)
-    loss = net(torch.ones(1, 2)).sum()
-
-    for text in (draw(net, loss).text, draw(loss, net).text, draw(loss, names=net).text):
-        assert text.startswith("The graph of loss:")
-        assert "AccumulateGrad of 0.weight, 0.weight.grad: None" in text
-        assert "AccumulateGrad of 2.bias, 2.bias.grad: None" in text
 
 
 def test_a_hook_with_a_name_is_called_by_it(torch):
@@ -417,15 +335,14 @@ def test_asking_for_hooks_leaves_none(torch):
 
 
 def test_things_kept_on_ctx(torch):
-    """Tensors that forward put on ctx are shown as unwatched, numbers at detail 2, and cycles do no harm."""
+    """Tensors that forward put on ctx are shown as unwatched, numbers at detail 2."""
 
     class Keeper(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, factor):
             ctx.save_for_backward(x)
             ctx.mine, ctx.factor, ctx.pair = x, factor, [x, x]
-            ctx.self, ctx.ring = ctx, []
-            ctx.ring.append(ctx.ring)
+            ctx.self = ctx
             return x * factor
 
         @staticmethod
@@ -441,28 +358,7 @@ def test_things_kept_on_ctx(torch):
     assert "kept ctx.mine = " in text
     assert "kept ctx.pair[1] = x: no version check" in text
     assert "kept ctx.factor = 3" in text
-    assert "ctx.self" not in text and "ctx.ring" not in text
-
-
-def test_a_slot_that_is_freed_while_it_is_read(torch, monkeypatch):
-    """Between looking at a slot and asking for its tensor a backward pass may free it: it counts as freed."""
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = (x * x).sum()
-    reads = []
-    honest = node_facts.refusal
-
-    def meddling(*given):
-        reads.append(1)
-        if len(reads) == 1:
-            y.backward()
-        return honest(*given)
-
-    monkeypatch.setattr(node_facts, "refusal", meddling)
-
-    assert draw(y).text.count("FREED") == 2
-
-
-# --- what folds --------------------------------------------------------------------------------------------
+    assert "ctx.self" not in text
 
 
 def transformer(torch, layers):
@@ -572,17 +468,10 @@ def test_very_many_saved_tensors(torch):
             ctx.save_for_backward(*others)
             return x * 1
 
-        @staticmethod
-        def backward(ctx, grad):
-            return (grad, *(None for _ in ctx.saved_tensors))
-
-    x = torch.ones(1, requires_grad=True)
     others = [torch.ones(1) for _ in range(100)]
-    y = Saver.apply(x, *others)
+    y = Saver.apply(torch.ones(1, requires_grad=True), *others)
     others[70].add_(1)
     text = draw(y).text
 
-    assert "100 saved tensors." in text.splitlines()[0]
-    assert text.count("      saved tensors[") == 8
-    assert "and 92 more saved tensors" in text
+    assert text.count("      saved tensors[") == 8 and "and 92 more saved tensors" in text
     assert "      saved tensors[70] = others[70]: v0, now v1, STALE" in text

@@ -80,21 +80,6 @@ def test_an_endless_loop_is_stopped(body):
     assert result.details[0].startswith("line ")
 
 
-@ALARM
-def test_the_line_is_named_when_the_alarm_rings_on_the_way_out():
-    """A large list takes long to free: a second TimeUp, raised in the course's own lines, must not hide the first."""
-
-    def check(answer, torch):
-        try:
-            answer(1.0)
-        except bounds.TimeUp:
-            raise bounds.TimeUp  # noqa: B904  (as the second ring does)
-
-    loop = define(DOUBLE.solution.replace("return", "while True: pass\n    return"), "double", None, "a learner's cell")
-
-    assert judge(changed(DOUBLE, check=check), loop, None, 0.2).details[0].startswith("line ")
-
-
 def test_what_a_check_prepares_is_no_time_of_the_learners():
     """A record's `prepare` runs before the clock does: PyTorch's first optimizer imports for seconds."""
 
@@ -118,13 +103,6 @@ def test_an_endless_loop_in_another_thread_is_stopped(body):
 
     assert result.outcome == "error in your code"
     assert "was stopped" in result.text
-
-
-def test_the_main_thread_can_do_without_signals(monkeypatch):
-    """What Windows uses works in the main thread as well."""
-    monkeypatch.setattr(bounds.AlarmClock, "works_here", staticmethod(lambda: False))
-
-    assert "was stopped" in judged_loop(LOOPS["plain"]).text
 
 
 if hasattr(sys, "monitoring"):  # from Python 3.12 on; the Python that runs in browsers is newer
@@ -222,14 +200,6 @@ def test_runs_can_be_nested():
     assert 0.3 < time.monotonic() - begun < 5
 
 
-def test_a_huge_result_and_a_flood_of_text_are_bounded():
-    """What is printed is cut at a fixed length and the rest is counted."""
-    ran = bounds.run(lambda: print("x" * 1_000_000))
-
-    assert len(ran.printed) < bounds.PRINTED + 100
-    assert ran.printed.endswith("… and 998001 more characters, not shown.")
-
-
 def test_output_and_errors_of_the_run_are_captured():
     """Standard output and standard error both end in the report, not in the notebook."""
     before = sys.stdout, sys.stderr
@@ -237,9 +207,6 @@ def test_output_and_errors_of_the_run_are_captured():
 
     assert ran.printed == "out\nerr"
     assert (sys.stdout, sys.stderr) == before
-
-
-# ------------------------------------------------------------------------------------------ state
 
 
 def refuse(*_):

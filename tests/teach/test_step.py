@@ -1,7 +1,6 @@
 """`step`: the same trace on both libraries, the same gradients as backward(), and nothing left behind."""
 
 import gc
-import re
 import warnings
 import weakref
 
@@ -15,12 +14,11 @@ from course_lib.teach.instruments.step import step
 
 @pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)
 def test_one_trace_on_both_libraries(real_torch, program):
-    """The trace of a program is one text, whichever library ran it, and holds no addresses."""
+    """The trace of a program is one text, whichever library ran it, and holds no address."""
     ours, theirs = program(course_lib).text, program(real_torch).text
 
     assert ours == theirs
     assert "0x" not in ours
-    assert not re.search(r"\d{9,}", ours)
 
 
 @pytest.mark.parametrize("program", FINE, ids=lambda program: program.__name__)
@@ -63,16 +61,6 @@ def test_gradients_are_those_of_backward(torch):
         return [p.grad.tolist() for p in model.parameters()]
 
     assert trained(step) == trained(lambda loss: loss.backward())
-
-
-def test_grad_grows(torch):
-    """A leaf that has a .grad already: the trace shows it before and after."""
-    x = leaf(torch, 2.0)
-    (x * x).backward()
-    y = x * 5
-
-    assert "  x.grad: 4. → 9.\n" in step(y).text
-    assert x.grad.item() == 9.0
 
 
 def test_saved_tensors_are_freed_or_kept(torch):
@@ -247,9 +235,6 @@ def test_a_leaf_that_is_used_again_arrives_later(real_torch):
 
     assert "".join(title[-1] for title in result.order[2:]) == "bdca"
     assert result._recording.strays == []
-
-
-# --- arguments ---------------------------------------------------------------------------------------------
 
 
 def test_arguments_that_are_no_tensor(torch):

@@ -139,9 +139,6 @@ def test_words_are_escaped(torch):
     assert "<script>alert" not in step(y, names={"<b>x": x}).html
 
 
-# --- long passes -------------------------------------------------------------------------------------------
-
-
 def chain(torch, length):
     x, w = leaf(torch, 1.0), leaf(torch, 1.0)
     y = x
@@ -174,9 +171,6 @@ def test_deep_graphs(torch):
 
     assert len(result) == 3002
     assert len(result.html) < 600_000
-
-
-# --- in a browser ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

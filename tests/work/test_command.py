@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import runpy
 import subprocess
 import sys
 import weakref
@@ -118,7 +119,17 @@ def test_a_healthy_script_is_left_alone(runs, path):
 
 
 @pytest.mark.parametrize("name", ["course_lib.explain", "backscope"])
-def test_the_command_as_it_is_typed(real_torch, tmp_path, name):
+def test_both_names_are_the_command(monkeypatch, name):
+    """`python -m` with either name hands its words on."""
+    handed = []
+    monkeypatch.setattr(command, "main", handed.append)
+    monkeypatch.setattr(sys, "argv", [name, "train.py", "x"])
+    runpy.run_module(name, run_name="__main__")
+
+    assert handed == [["train.py", "x"]]
+
+
+def test_the_command_as_it_is_typed(real_torch, tmp_path):
     """A process of its own: sys.argv and __file__ are the script's, its traceback Python's, the status 1."""
     script = tmp_path / "train.py"
     script.write_text(
@@ -126,7 +137,7 @@ def test_the_command_as_it_is_typed(real_torch, tmp_path, name):
         "w = torch.ones(2, requires_grad=True)\ny = w.exp()\nz = y * 2\ny += 1\n"
         "z.sum().backward(), y.sum().backward()\n"
     )
-    call = [sys.executable, "-m", name, "train.py", "--doubts", "x"]
+    call = [sys.executable, "-m", "backscope", "train.py", "--doubts", "x"]
     done = subprocess.run(call, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
 
     assert done.stdout == "['--doubts', 'x'] __main__ True\n"
@@ -137,14 +148,13 @@ def test_the_command_as_it_is_typed(real_torch, tmp_path, name):
     assert (tmp_path / "explained.html").exists()
 
 
-@pytest.mark.parametrize("words, says", [([], "no script to run"), (["--report", "r.html"], "no script to run")])
-def test_without_a_script_the_usage_is_shown(words, says, capsys):
+def test_without_a_script_the_usage_is_shown(capsys):
     """A sentence, and status 2."""
     with pytest.raises(SystemExit) as end:
-        command.options_in(words)
+        command.options_in(["--report", "r.html"])
 
     assert end.value.code == 2
-    assert says in capsys.readouterr().err
+    assert "no script to run" in capsys.readouterr().err
 
 
 def test_options_end_where_the_script_begins():

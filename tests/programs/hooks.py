@@ -33,15 +33,17 @@ programs(
     ],
     not_callable=lambda T: hooked(T, 3),
     post_accumulate_returns=lambda T: [
-        post_hook(T, f)
-        for f in (
-            lambda p: None,
-            lambda p: 3,
-            lambda p: p.grad,
-            lambda p: p.grad.sum(),
-            lambda p: p,
-            lambda p: p.grad.zero_() and None,
-            lambda p: setattr(p, "grad", None),
+        post_hook(T, *several)
+        for several in (
+            [lambda p: None],
+            [lambda p: 3],
+            [lambda p: p.grad],
+            [lambda p: p.grad.sum()],
+            [lambda p: p],
+            [lambda p: p.grad.zero_() and None],
+            [lambda p: setattr(p, "grad", None)],
+            [lambda p: p.grad, lambda p: 3],
+            [lambda p: p.grad * 7, lambda p: p.mul_(2) and None],
         )
     ],
     node_hook_returns=lambda T: [
@@ -71,9 +73,10 @@ programs(
 )
 
 
-def post_hook(T, f):
+def post_hook(T, *several):
     x = leaf(T, [2.0])
-    x.register_post_accumulate_grad_hook(f)
+    for hook in several:
+        x.register_post_accumulate_grad_hook(hook)
     return [raises(lambda: (x * x).sum().backward()), x.grad]
 
 

@@ -59,6 +59,16 @@ programs(
     zero_to_the_power=lambda T: grad_of(T, lambda x: 0**x, [0.0, 1.0, 2.0]),
     max_of_zero_dim=lambda T: [grad_of(T, lambda x: x.max(dim=0)[0], 3.0), T.tensor(3.0).argmax()],
     amax_over_two_dims=lambda T: grad_of(T, lambda x: T.amax(x, (0, 1)), [[3.0, 3.0], [1.0, 3.0]]),
+    bounds_and_ties=lambda T: {
+        "clamp": grad_of(T, lambda x: x.clamp(0, 1), [0.0, 1.0, 2.0]),
+        "sqrt": grad_of(T, lambda x: x.sqrt(), [0.0]),
+        "norm": grad_of(T, lambda x: x.norm(), [0.0, 0.0]),
+        "prod": grad_of(T, lambda x: x.prod(), [0.0, 2.0, 3.0]),
+        "max": grad_of(T, lambda x: x.max(), [3.0, 3.0, 1.0]),
+        "max along": grad_of(T, lambda x: x.max(0).values, [3.0, 3.0, 1.0]),
+        "maximum": grad_of(T, lambda x: T.maximum(x, T.tensor([1.0])), [1.0]),
+        "where": grad_of(T, lambda x: T.where(x > 0, x.sqrt(), x * 0), [-1.0]),
+    },
     clamp_with_tensors=lambda T: grad_of(
         T, lambda x: x.clamp(T.tensor([0.0, 0.0, 0.0]), T.tensor([1.0, 1.0, 1.0])), [-1.0, 0.5, 2.0]
     ),

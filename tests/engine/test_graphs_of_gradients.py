@@ -150,6 +150,7 @@ THREE = """
     F.cross_entropy(x, tgt, weight=d[0], label_smoothing=0.2)
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="sum")
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="none") | F.cross_entropy(x, tgt, ignore_index=2)
+    F.cross_entropy(x, tgt - 100 * i.eq(0)) | F.cross_entropy(x, i % 1, ignore_index=0)
     F.cross_entropy(x, o, reduction="sum") | F.cross_entropy(x, o, label_smoothing=0.1)
     F.cross_entropy(x, o, weight=d[0]) | F.cross_entropy(r, torch.tensor(1)) | F.cross_entropy(k, cells[:, :2])
     F.nll_loss(x.log_softmax(1), tgt, weight=d[0], reduction="sum")

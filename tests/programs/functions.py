@@ -59,21 +59,6 @@ programs(
         raises(lambda: fn(T, lambda ctx, x: x * 1)()),
         kind(lambda: T.autograd.Function.apply(leaf(T, [1.0]))),
     ],
-    vjp_names=lambda T: [
-        raises(
-            lambda: (
-                fn(T, lambda ctx, x: x * 1, lambda ctx, g: g, vjp=staticmethod(lambda ctx, g: g))
-                .apply(leaf(T, [1.0]))
-                .sum()
-                .backward()
-            )
-        ),
-        raises(
-            lambda: (
-                fn(T, lambda ctx, x: x * 1, vjp=staticmethod(lambda ctx, g: g)).apply(leaf(T, [1.0])).sum().backward()
-            )
-        ),
-    ],
 )
 
 
@@ -300,25 +285,4 @@ def keywords_to_apply(T):
         kind(lambda: F.apply(x, x=x)),
         raises(lambda: F.apply(k=2, x=x).sum().backward()),
         x.grad,
-    ]
-
-
-@program
-def gradcheck_errors(T):
-    good = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g * 3)
-    bad = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g * 2)
-    shape = fn(T, lambda ctx, x: x * 3, lambda ctx, g: g.sum())
-    x = leaf(T, [1.0, 2.0], "float64")
-    c = T.autograd.gradcheck
-    return [
-        c(good.apply, x),
-        raises(lambda: c(bad.apply, (x,))),
-        c(bad.apply, (x,), raise_exception=False),
-        raises(lambda: c(shape.apply, (x,))),
-        raises(lambda: c(good.apply, (x.detach(),))),
-        raises(lambda: c(lambda t: t.detach(), (x,))),
-        raises(lambda: c(lambda t: 3, (x,))),
-        c(lambda a, b: a * b, (x, x.detach().clone())),
-        c(lambda a: (a * 2, a.exp()), (x,)),
-        c(lambda a: a.clamp(min=1.0), (leaf(T, [0.5, 1.5], "float64"),)),
     ]

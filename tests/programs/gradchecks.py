@@ -141,25 +141,6 @@ def products(T):
 
 
 @program
-def one_hook_for_several(T):
-    """A multi-gradient hook is called once a pass: when all that will come has come, or at the first."""
-    graph, log = T.autograd.graph, []
-    a, b, c = leaf(T), leaf(T), leaf(T)
-    graph.register_multi_grad_hook((a, b, c), lambda grads: log.append(["all", seen(list(grads))]))
-    handle = graph.register_multi_grad_hook((a, b), lambda grad: log.append(["any", seen(grad)]), mode="any")
-    (a + b).sum().backward()
-    handle.remove()
-    (a * c).sum().backward()
-    d = a * 1
-    graph.register_multi_grad_hook((d, b), lambda grads: log.append(["inner", seen(list(grads))]))
-    (d * b).sum().backward()
-    return [
-        log,
-        outcome(lambda: graph.register_multi_grad_hook((a,), print, mode="x")),
-    ]
-
-
-@program
 def writing_to_saved_tensors(T):
     """Inside the block a saved tensor may be overwritten; backward belongs inside the block too."""
     allow, x = T.autograd.graph.allow_mutation_on_saved_tensors, leaf(T)

@@ -151,20 +151,6 @@ programs(
             T.randint_like(x, 3).shape,
         ]
     )(leaf(T, [1.0, 2.0], "float64")),
-    random_ranges=lambda T: (
-        T.manual_seed(3),
-        [
-            bool(((x := T.rand(1000)) >= 0).all() and (x < 1).all()),
-            abs(x.mean().item() - 0.5) < 0.1,
-            abs(T.randn(2000).std().item() - 1) < 0.1,
-            T.randint(2, 4, (500,)).unique(),
-            T.randperm(5).sort()[0],
-            bool((T.empty(100).uniform_(2, 3) >= 2).all()),
-            T.bernoulli(T.zeros(3)),
-            T.bernoulli(T.ones(3)),
-            T.empty(100).normal_(5.0, 0.0).mean(),
-        ],
-    )[1],
     default_dtypes=lambda T: T.get_default_dtype(),
     dtype_objects=lambda T: [
         str(T.float32),

@@ -113,10 +113,6 @@ programs(
     ],
     var_mean_std_mean=lambda T: [T.var_mean(T.tensor(M), 1), T.std_mean(T.tensor(M))],
     norms=lambda T: {str(p): grad_of(T, lambda x: x.norm(p), [3.0, -4.0, 0.0]) for p in (0, 1, 2, 3, INF, -INF, 0.5)},
-    logsumexp_dims=lambda T: [
-        grad_of(T, lambda x: x.logsumexp((0, 1)), M),
-        grad_of(T, lambda x: x.logsumexp(1, True), M),
-    ],
     cumulative=lambda T: [
         grad_of(T, lambda x: x.cumprod(0), [2.0, 0.0, 3.0]),
         grad_of(T, lambda x: x.cumsum(1), M),
@@ -140,6 +136,7 @@ programs(
         raises(lambda: T.zeros(0, 2).max(0)),
         T.zeros(0, 2).max(1).values,
     ],
+    unique=lambda T: [T.tensor([3, 1, 3]).unique(), T.unique(T.tensor([3, 1, 3]), return_counts=True)],
     nonzero=lambda T: [
         T.nonzero(T.tensor([0, 2, 3])),
         T.tensor([[0, 1], [1, 0]]).nonzero(as_tuple=True),

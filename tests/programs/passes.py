@@ -238,7 +238,10 @@ def generators_and_modes(T):
         next(g)
     except StopIteration as e:
         out.append(e.value)
-    out += [gen.__name__, gen.__doc__]
+    closed = gen()
+    next(closed)
+    closed.close()
+    out += [gen.__name__, gen.__doc__, T.is_grad_enabled()]
 
     class C:
         @T.no_grad()

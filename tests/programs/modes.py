@@ -180,7 +180,7 @@ def anomaly_of_every_kind(T):
     out = []
     for f, data in (
         (lambda x: x.sqrt() * 0, [0.0]),
-        (lambda x: x.log() * 0, [0.0]),
+        (lambda x: x.log() * 0, [0.0, 1.0]),
         (lambda x: x / x, [0.0]),
         (lambda x: x**0.5 * 0, [0.0]),
         (lambda x: T.where(x > 0, x.sqrt(), x), [-1.0, 0.0]),

@@ -77,7 +77,7 @@ def gradient_edges_more(T):
         raises(lambda: E(T.ones(1))),
     ]
     a, b = leaf(T, [1.0, 2.0]).unbind(0)
-    out += [E(b).output_nr, E(b).node is E(a).node]
+    out += [E(b).output_nr, E(b).node is E(a).node, T.autograd.grad(a + b * 3, E(b)), x.grad]
     out.append(T.autograd.grad(E(y), x, T.ones(1), retain_graph=True))
     x.grad = None
     y.backward(T.ones(1), inputs=[f], retain_graph=True)

@@ -1,6 +1,6 @@
 """Errors and warnings of every kind, to the letter."""
 
-from kit import kind, leaf, program, raises, warned
+from kit import leaf, program, raises, warned
 
 
 @program
@@ -68,29 +68,13 @@ def views_from_inference_mode(T):
 def ops_errors(T):
     x = T.ones(2, 3)
     return [
-        raises(lambda: T.ones(2) + T.ones(3)),
-        raises(lambda: T.ones(2, 3) * T.ones(2)),
-        raises(lambda: T.cat([T.ones(2), T.ones(1, 1)])),
         raises(lambda: T.stack([T.ones(2), T.ones(1)])),
-        raises(lambda: T.nn.functional.cross_entropy(T.ones(1, 2), T.tensor([-1]))),
         raises(lambda: x.expand(3)),
-        raises(lambda: T.tensor(1.0) @ T.tensor(2.0)),
         raises(lambda: T.tensor([True]).mean()),
-        T.tensor([1, 2]).sum(),
         raises(lambda: T.tensor([1, 2]).softmax(0)),
         raises(lambda: T.tensor([1, 2]).log_softmax(0)),
-        T.tensor([4, 1]).sqrt(),
-        T.tensor([3, 2]).cumsum(0),
-        kind(lambda: T.zeros(0).max()),
-        raises(lambda: T.zeros(0, 2).max(0)),
-        raises(lambda: x.view(-1, -1)),
-        raises(lambda: x[2]),
         raises(lambda: x[:, 3]),
-        raises(lambda: x.transpose(0, 2)),
-        raises(lambda: x.t().t().unsqueeze(0).t()),
         raises(lambda: x.narrow(0, 1, 2)),
-        raises(lambda: x.unbind(2)),
-        raises(lambda: T.ones(2, 2).mv(T.ones(3))),
         raises(lambda: T.index_select(x, 0, T.tensor([2]))),
         raises(lambda: x.clamp()),
     ]

@@ -141,7 +141,10 @@ programs(
         T.nonzero(T.tensor([0, 2, 3])),
         T.tensor([[0, 1], [1, 0]]).nonzero(as_tuple=True),
     ],
-    isin_isclose=lambda T: [T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0, 2.1]))],
+    equal_and_close=lambda T: [
+        T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0, 2.1])),
+        *(T.equal(T.tensor([1.0, 2.0]), other) for other in (T.tensor([1.0, 2.0]), T.zeros(2), T.ones(1))),
+    ],
     matmul_errors=lambda T: [
         raises(lambda: T.ones(2, 3) @ T.ones(2, 3)),
         raises(lambda: T.ones(2) @ T.ones(3)),

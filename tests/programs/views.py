@@ -185,10 +185,19 @@ programs(
 
 
 def shaped(T, name, *args):
-    x = T.ones(1, 6)
-    y = x * 1
-    r = getattr(y, name)(*args)
-    return [r is y, y.shape, y.stride(), y._version]
+    """A tensor, and a view, that change their shape: what they are then, and the gradients."""
+    out = []
+    for make in (lambda x: x * 1, lambda x: (x * 1)[:1], T.Tensor.detach):
+        x = leaf(T, [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0] * 6])
+        y = make(x)
+        if y.requires_grad:
+            y.retain_grad()
+        r = getattr(y, name)(*args)
+        facts = [r is y, y.shape, y.stride(), y._version, flags(y), graph(y.grad_fn, 4)]
+        if y.requires_grad:
+            weighted(T, y * y).backward()
+        out.append([facts, x.grad, y.requires_grad and y.grad])
+    return out
 
 
 def aug(op):

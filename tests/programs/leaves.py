@@ -20,8 +20,6 @@ programs(
             leaf(T, [1.0]).requires_grad_(False),
             leaf(T, [1.0]).to("cpu"),
             T.empty(2, requires_grad=True),
-            T.full((1,), 2.0, requires_grad=True),
-            T.eye(2, requires_grad=True),
         )
     ],
     writes_to_leaves=lambda T: [
@@ -33,20 +31,13 @@ programs(
                 lambda x: x.__iadd__(1),
                 lambda x: x.__setitem__(0, 1.0),
                 lambda x: x[0].mul_(2),
-                lambda x: x.zero_(),
                 lambda x: x.copy_(T.ones(2)),
                 lambda x: x.data.add_(1),
                 lambda x: x.detach().add_(1),
                 lambda x: x.t_(),
-                lambda x: x.unsqueeze_(0),
-                lambda x: x.clamp_(0, 1),
-                lambda x: x.fill_(1),
-                lambda x: x.relu_(),
-                lambda x: x.view(2).add_(1),
                 lambda x: x.masked_fill_(x > 1, 0.0),
                 lambda x: x.__setitem__(x > 1, 0.0),
                 lambda x: x.requires_grad_(False).add_(1),
-                lambda x: x.data.fill_(3),
             )
         )
     ],

@@ -65,30 +65,6 @@ def call_a_node(T):
 
 
 @program
-def materialize_flags(T):
-    log = []
-
-    def fw(ctx, x):
-        ctx.set_materialize_grads(False)
-        return x * 1, x * 2
-
-    def bw(ctx, a, b):
-        log.append([a, b])
-        return (a if a is not None else 0) + (b * 2 if b is not None else 0)
-
-    F = fn(T, fw, bw)
-    x = leaf(T, [1.0])
-    p, q = F.apply(x)
-    p.sum().backward()
-    r = x.grad.clone()
-    p, q = F.apply(x)
-    q.sum().backward()
-    p, q = F.apply(x)
-    (p + q).sum().backward()
-    return [log, r, x.grad]
-
-
-@program
 def once_differentiable_forms(T):
     once = T.autograd.function.once_differentiable
 
@@ -153,64 +129,39 @@ def saved_hooks_returning_wrong(T):
 
 @program
 def modes_as_objects(T):
-    n = T.no_grad()
-    out = []
-    with n:
-        out.append(T.is_grad_enabled())
-    with n:
-        with n:
-            out.append(T.is_grad_enabled())
-        out.append(T.is_grad_enabled())
-    out.append(T.is_grad_enabled())
+    out, off, x = [], T.no_grad(), leaf(T, [1.0])
+
+    def look(*more):
+        out.append([T.is_grad_enabled(), *more])
+
+    with off:
+        with off:
+            look()
+        look()
+    look()
     T.set_grad_enabled(True)
-    s = T.set_grad_enabled(False)
-    out.append(T.is_grad_enabled())
-    with s:
-        out.append(T.is_grad_enabled())
-    out.append(T.is_grad_enabled())
+    switch = T.set_grad_enabled(False)
+    look(type(off).__name__, repr(T.set_grad_enabled(True)))
+    with switch:
+        look()
+    look()
     T.set_grad_enabled(True)
-    with T.set_grad_enabled(True):
-        out.append(T.is_grad_enabled())
-    with T.set_grad_enabled(mode=False):
-        out.append(T.is_grad_enabled())
+    for block in (T.no_grad(), T.enable_grad(), T.inference_mode(), T.set_grad_enabled(mode=False)):
+        with block as given:
+            look(given)
 
     @T.set_grad_enabled(False)
-    def f():
+    def unrecorded():
         return T.is_grad_enabled()
 
-    out += [
-        T.is_grad_enabled(),
-        f(),
-        T.is_grad_enabled(),
-        repr(T.set_grad_enabled(True)) and 0,
-        type(T.no_grad()).__name__,
-        type(T.inference_mode()).__name__,
-    ]
-    with T.no_grad() as z:
-        out.append(z)
-    with T.enable_grad() as z:
-        out.append(z)
-    with T.inference_mode() as z:
-        out.append(z)
-
-    @T.inference_mode()
-    def g(x):
-        return (x * 2).is_inference(), T.is_inference_mode_enabled()
-
-    @T.inference_mode
-    def h(x):
-        return (x * 2).is_inference()
-
     @T.inference_mode(False)
-    def k(x):
+    def usual(x):
         return (x * 2).is_inference(), (x * 2).requires_grad
 
-    x = leaf(T, [1.0])
-    out += [g(x), h(x), k(x)]
+    look(unrecorded())
     with T.inference_mode(mode=True):
-        out.append(k(x))
-    out.append(raises(lambda: T.set_grad_enabled(1)))
-    out.append(raises(lambda: T.set_grad_enabled("a")))
+        look(usual(x))
+    look(usual(x), raises(lambda: T.set_grad_enabled(1)), raises(lambda: T.set_grad_enabled("a")))
     T.set_grad_enabled(True)
     return out
 

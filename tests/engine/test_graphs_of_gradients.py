@@ -195,7 +195,7 @@ MADE_OF_OTHERS = """
     x.clamp(s.detach(), p) | torch.linalg.inv(sq) | torch.linalg.inv(k2[:, :, :2]) | x.median(1)
     x.median(1, keepdim=True) | torch.kthvalue(x, 2, 1) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
     torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.tensordot(k, k, ([1, 2], [1, 2]))
-    torch.tensordot(k, sq, 1)
+    torch.tensordot(k, sq, 1) | x.inner(y)
 """
 
 

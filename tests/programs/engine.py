@@ -2,23 +2,13 @@
 
 import threading
 
-from kit import flags, kind, leaf, program, programs, quiet, raises, warned
+from kit import flags, fn, kind, leaf, program, programs, quiet, raises, warned
 
 
 def probe(T, name, log):
     """An identity that writes its name when its backward runs."""
 
-    class Probe(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            log.append([name, g])
-            return g
-
-    return Probe.apply
+    return fn(T, lambda ctx, x: x * 1, lambda ctx, g: log.append([name, g]) or g, "Probe").apply
 
 
 def after(T, run, data=(2.0, 3.0)):
@@ -218,15 +208,7 @@ def create_graph_gives_grad_a_history(T):
 
 @program
 def sums_of_zero_and_none(T):
-    class Nothing(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, b):
-            return a + b
-
-        @staticmethod
-        def backward(ctx, g):
-            return None, g
-
+    Nothing = fn(T, lambda ctx, a, b: a + b, lambda ctx, g: (None, g), "Nothing")
     x, w = leaf(T, [1.0]), leaf(T, [2.0])
     Nothing.apply(x, w).sum().backward()
     first = [x.grad, w.grad]

@@ -196,14 +196,16 @@ def in_place_functions(T):
     return out
 
 
+def adds(ctx, a, w=1):
+    """A forward that adds to its first input."""
+    a.add_(w)
+    ctx.mark_dirty(a)
+    return a
+
+
 @program
 def in_place_with_second_input(T):
-    def forward(ctx, a, w):
-        a.add_(w)
-        ctx.mark_dirty(a)
-        return a
-
-    F = fn(T, forward, lambda ctx, g: (g, g * 3))
+    F = fn(T, adds, lambda ctx, g: (g, g * 3))
     a, w = T.zeros(2), leaf(T, [1.0, 2.0])
     y = F.apply(a, w)
     y.sum().backward()
@@ -212,12 +214,7 @@ def in_place_with_second_input(T):
 
 @program
 def in_place_and_more_outputs(T):
-    def forward(ctx, a):
-        a.add_(1)
-        ctx.mark_dirty(a)
-        return a, a * 2
-
-    F = fn(T, forward, lambda ctx, g, h: g + 2 * h)
+    F = fn(T, lambda ctx, a: (adds(ctx, a), a * 2), lambda ctx, g, h: g + 2 * h)
     x = leaf(T, [1.0, 2.0])
     h = x * 1
     a, b = F.apply(h)
@@ -228,12 +225,7 @@ def in_place_and_more_outputs(T):
 
 @program
 def in_place_under_no_grad(T):
-    def forward(ctx, a):
-        a.add_(1)
-        ctx.mark_dirty(a)
-        return a
-
-    F = fn(T, forward, lambda ctx, g: g)
+    F = fn(T, adds, lambda ctx, g: g)
     x = leaf(T, [1.0])
     with T.no_grad():
         y = F.apply(x)
@@ -252,22 +244,16 @@ def base_written_after_returned_view(T):
 def setup_context_in_full(T):
     log = []
 
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(x, k):
-            log.append(T.is_grad_enabled())
-            return x * k, x + k
+    def forward(x, k):
+        log.append(T.is_grad_enabled())
+        return x * k, x + k
 
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            log.append([len(inputs), isinstance(output, tuple), T.is_grad_enabled(), inputs[0].requires_grad])
-            ctx.k = inputs[1]
-            ctx.save_for_backward(inputs[0])
+    def setup_context(ctx, inputs, output):
+        log.append([len(inputs), isinstance(output, tuple), T.is_grad_enabled(), inputs[0].requires_grad])
+        ctx.k = inputs[1]
+        ctx.save_for_backward(inputs[0])
 
-        @staticmethod
-        def backward(ctx, a, b):
-            return a * ctx.k + b, None
-
+    F = fn(T, forward, lambda ctx, a, b: (a * ctx.k + b, None), setup_context=staticmethod(setup_context))
     x = leaf(T, [2.0])
     p, q = F.apply(x, 3)
     (p + q).sum().backward()

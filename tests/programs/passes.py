@@ -7,16 +7,7 @@ from kit import flags, fn, kind, leaf, program, raises
 def node_repr_and_dir(T):
     x = leaf(T, [1.0, 2.0])
     y = x * 2
-
-    class My(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
+    My = fn(T, lambda ctx, x: x * 1, lambda ctx, g: g, "My")
     z = My.apply(x)
     acc = y.grad_fn.next_functions[0][0]
     return [
@@ -66,20 +57,15 @@ def call_a_node(T):
 
 @program
 def once_differentiable_forms(T):
-    once = T.autograd.function.once_differentiable
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3, x * 2
 
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3, x * 2
+    def backward(ctx, a, b):
+        (x,) = ctx.saved_tensors
+        return a * 3 * x * x + b * 2
 
-        @staticmethod
-        @once
-        def backward(ctx, a, b):
-            (x,) = ctx.saved_tensors
-            return a * 3 * x * x + b * 2
-
+    F = fn(T, forward, T.autograd.function.once_differentiable(backward))
     x = leaf(T, [2.0])
     w = leaf(T, [1.0])
     p, q = F.apply(x)

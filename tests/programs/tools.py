@@ -1,7 +1,7 @@
 """Tools of autograd that are used seldom: hooks on several tensors, edges, slots, anomaly mode."""
 
 
-from kit import leaf, program, quiet, raises
+from kit import fn, leaf, program, quiet, raises
 
 
 def hooked_together(T, mode, choose, act, before=lambda a, log: None, after=lambda a, log: None):
@@ -114,17 +114,11 @@ def raw_saved_details(T):
     out.append(raises(lambda: z.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
     out.append(raises(lambda: (x * 2).grad_fn._raw_saved_self))
     out.append(raises(lambda: (x * 2).grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
-
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x, x * 2)
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0] * ctx.saved_tensors[1]
-
+    F = fn(
+        T,
+        lambda ctx, x: ctx.save_for_backward(x, x * 2) or x * 1,
+        lambda ctx, g: g * ctx.saved_tensors[0] * ctx.saved_tensors[1],
+    )
     f = F.apply(x)
     out.append(len(f.grad_fn._raw_saved_tensors))
     f.grad_fn._raw_saved_tensors[1].register_hooks(lambda t: t.detach(), lambda t: t * 0 + 1)

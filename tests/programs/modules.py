@@ -587,6 +587,7 @@ def loading(T):
     c.load_state_dict(m.state_dict(), assign=True)
     return [
         repr(r),
+        repr(m.load_state_dict(m.state_dict())),
         type(r).__name__,
         c[0].weight,
         v,

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "mutants" / "mutants.toml"
 COPIED = ("course_lib", "tests", "conftest.py", "course.py", "pyproject.toml")  # what the engine's tests need
 SECONDS = 60  # a test run that takes longer has not noticed the defect
-FIELDS = ("id", "file", "old", "new", "breaks", "tests")
+FIELDS = ("file", "old", "new", "breaks", "tests")  # of an entry, whose heading is the id
 
 KILLED, SURVIVED, SLOW, ERROR = "killed", "survived", "too slow", "error"
 
@@ -72,17 +72,14 @@ class Result:
 
 def read_list(file=LIST):
     """All mutants, in the order of the file. MutantError for a wrong field or an id given twice."""
-    entries = tomllib.loads(Path(file).read_text(encoding="utf-8"))["mutant"]
-    mutants = []
-    for entry in entries:
+    try:
+        entries = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise MutantError(f"{file}: {error}. Each id stands there once.") from error
+    for name, entry in entries.items():
         if sorted(entry) != sorted(FIELDS):
-            raise MutantError(f"{entry.get('id')}: an entry has exactly the fields {', '.join(FIELDS)}.")
-        mutants.append(Mutant(**{**entry, "tests": tuple(entry["tests"])}))
-    ids = [mutant.id for mutant in mutants]
-    for each in ids:
-        if ids.count(each) > 1:
-            raise MutantError(f"{each}: two entries have this id. Give one of them another.")
-    return mutants
+            raise MutantError(f"{name}: an entry has exactly the fields {', '.join(FIELDS)}.")
+    return [Mutant(name, **{**entry, "tests": tuple(entry["tests"])}) for name, entry in entries.items()]
 
 
 # --- running -----------------------------------------------------------------------------------------------

@@ -47,32 +47,6 @@ def test_every_engine_computes_the_same_gradients(line):
             assert np.any(np.asarray(ours) != 0), "a gradient of zeros compares nothing"
 
 
-def test_gradient_penalty_is_right_by_finite_differences():
-    """The gradient of the penalty line agrees with differences of its loss, whether or not torch is there."""
-    import course_lib as torch
-
-    job = bench.penalty_tensors(torch, (2, 4, 4, 2), 3)
-    found = job.answers()
-    x, _, parameters = bench.network((2, 4, 4, 2), 3)
-
-    def loss(parameters):
-        h, slope = x.astype(float), None
-        for i in (0, 2):
-            h = np.tanh(h @ parameters[i].T + parameters[i + 1])
-            factor = (1 - h * h)[:, :, None] * parameters[i]
-            slope = factor if slope is None else factor @ slope
-        slope = parameters[4].sum(0) @ slope
-        return 0.01 * (h @ parameters[4].T + parameters[5]).sum() + (slope**2).sum()
-
-    parameters = [p.astype(float) for p in parameters]
-    for number, parameter in enumerate(parameters):
-        place = (0,) * parameter.ndim
-        above, below = ([p.copy() for p in parameters] for _ in range(2))
-        above[number][place] += 1e-5
-        below[number][place] -= 1e-5
-        assert (loss(above) - loss(below)) / 2e-5 == pytest.approx(found[number][place], rel=1e-3, abs=1e-5)
-
-
 @pytest.mark.parametrize("kind", ["time", "growth"])
 def test_a_line_is_measured_and_shown(kind, capsys):
     """A line of tiny size gives a positive ratio for each engine, and a row with the target and a verdict."""
@@ -109,30 +83,23 @@ def test_the_verdict_compares_with_the_target(ratio, expected):
     assert expected == bench.verdict(SimpleNamespace(target=0.6), {"ours": {"ratio": ratio}})
 
 
-def test_measurements_in_programs_of_their_own_run():
-    """The long chain gives bytes, growth and garbage: here with 2,000 operations."""
+def test_the_long_chain_is_measured():
+    """It gives bytes, growth and garbage: here with 2,000 operations."""
     found = bench.run_program(bench.MILLION, NAME="ours", N=2000)
 
     assert {"bytes", "growth", "left"} == set(found)
     assert 0 == found["left"]
 
 
-@pytest.mark.parametrize("what", ["draw", "step"])
-def test_instruments_are_timed(what):
-    """Drawing and stepping give milliseconds, and a graph of 40 nodes more than one of none would."""
-    assert 1 < bench.run_program(bench.INSTRUMENT, NAME="ours", WHAT=what, N=40, TIMES=1) < 60_000
-
-
-def test_the_overhead_of_the_ledger_is_a_ratio():
-    """A step with a ledger by one without: no milliseconds, no difference. How large is `make bench`'s to say: a busy
-    machine may well interrupt the one and not the other."""
-    assert 0.02 < bench.run_program(bench.INSTRUMENT, NAME="ours", WHAT="ledger", N=1) < 100
-
-
-@pytest.mark.parametrize("what", ["hooks", "modes", "instruments"])
-def test_what_was_used_and_put_away_is_measured(what):
-    """The three lines about things that are off each give a ratio; how near it is to 1 is the benchmark's to say."""
-    assert 0.1 < bench.run_program(bench.OFF, NAME="ours", WHAT=what, SIZE=30, N=1) < 10
+@pytest.mark.parametrize("program, options, least, most", [
+    (bench.INSTRUMENT, {"WHAT": "draw", "N": 40, "TIMES": 1}, 1, 60_000),  # milliseconds
+    (bench.INSTRUMENT, {"WHAT": "step", "N": 40, "TIMES": 1}, 1, 60_000),
+    (bench.INSTRUMENT, {"WHAT": "ledger", "N": 1}, 0.02, 100),  # a step with it by one without
+    *((bench.OFF, {"WHAT": what, "SIZE": 30, "N": 1}, 0.1, 10) for what in ("hooks", "modes", "instruments")),
+])  # fmt: skip
+def test_measurements_in_programs_of_their_own_run(program, options, least, most):
+    """Instruments are timed, used and put away. How large a figure is, `make bench` says: here others may interrupt."""
+    assert least < bench.run_program(program, NAME="ours", **options) < most
 
 
 @pytest.mark.parametrize("unit, shown", [("×", "12.35 ×"), ("ms", "12 ms"), ("B", "12 B"), ("", "12")])

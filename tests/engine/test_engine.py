@@ -84,39 +84,6 @@ def test_a_retained_failed_pass_can_be_repeated(torch):
     assert x.grad is not None
 
 
-# --- values at special points ------------------------------------------------------------------------------
-
-KINKS = {
-    "relu at 0": (lambda t, x: x.relu(), [0.0], [0.0]),
-    "abs at 0": (lambda t, x: x.abs(), [0.0], [0.0]),
-    "clamp on its bounds": (lambda t, x: x.clamp(0, 1), [0.0, 1.0, 2.0], [1.0, 1.0, 0.0]),
-    "sqrt at 0": (lambda t, x: x.sqrt(), [0.0], [float("inf")]),
-    "norm at 0": (lambda t, x: x.norm(), [0.0, 0.0], [0.0, 0.0]),
-    "power 0 at 0": (lambda t, x: x**0, [0.0], [0.0]),
-    "0 to the power of x": (lambda t, x: 0**x, [2.0], [0.0]),
-    "prod with one zero": (lambda t, x: x.prod(), [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
-    "prod with two zeros": (lambda t, x: x.prod(), [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]),
-    "std of equal values": (lambda t, x: x.std(), [2.0, 2.0], [0.0, 0.0]),
-    "max of everything, tied": (lambda t, x: x.max(), [3.0, 3.0, 1.0], [0.5, 0.5, 0.0]),
-    "amin, tied": (lambda t, x: t.amin(x, 0), [1.0, 1.0, 3.0], [0.5, 0.5, 0.0]),
-    "max along a dimension, tied": (lambda t, x: x.max(0).values, [3.0, 3.0, 1.0], [1.0, 0.0, 0.0]),
-    "maximum of equals": (lambda t, x: t.maximum(x, t.tensor([1.0])), [1.0], [0.5]),
-    "round": (lambda t, x: x.round(), [1.5, 2.5], [0.0, 0.0]),
-    "where does not stop NaN": (lambda t, x: t.where(x > 0, x.sqrt(), x * 0), [-1.0], [float("nan")]),
-    "sorted": (lambda t, x: x.sort().values * t.tensor([1.0, 10.0, 100.0]), [3.0, 1.0, 2.0], [100.0, 1.0, 10.0]),
-}
-
-
-@pytest.mark.parametrize("point", KINKS)
-def test_values_at_special_points(torch, point):
-    """Where calculus leaves a choice, the choice is PyTorch's."""
-    function, values, expected = KINKS[point]
-    x = leaf(torch, *values)
-    function(torch, x).sum().backward()
-
-    assert x.grad.tolist() == pytest.approx(expected, nan_ok=True)
-
-
 @pytest.mark.parametrize("plan", ["llll", "lllll", "l" * 13, "ollll", "lloll", "olololll"])
 def test_many_leaves_of_one_node_are_reached_in_the_queue_s_order(real_torch, plan):
     """Leaves that become complete together are run as std::priority_queue gives out equals: not as they came."""

@@ -4,7 +4,6 @@ Programs of other files are run twice on our engine: as they are, and with every
 """
 
 import importlib
-import importlib.util
 import sys
 import warnings
 from pathlib import Path
@@ -18,23 +17,9 @@ from course_lib.engine import backward
 PROGRAMS = Path(__file__).parents[1] / "programs"
 TOPICS = ["engine", "hooks", "passes", "functions", "saved", "views", "double", "modules", "optim"]
 
-
-def programs():
-    """{name: program} of the topics that are about passes, as test_programs.py loads them."""
-    sys.path.insert(0, str(PROGRAMS))
-    kit = importlib.import_module("kit")
-    known = dict(kit.PROGRAMS)
-    kit.PROGRAMS.clear()
-    for topic in TOPICS:
-        spec = importlib.util.spec_from_file_location(f"twice.{topic}", PROGRAMS / f"{topic}.py")
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    found = dict(kit.PROGRAMS)
-    kit.PROGRAMS.clear()
-    kit.PROGRAMS.update(known)
-    return kit, found
-
-
-KIT, FOUND = programs()
+sys.path.insert(0, str(PROGRAMS))
+KIT = importlib.import_module("kit")
+FOUND = KIT.load(TOPICS, "twice")
 
 
 @pytest.fixture

@@ -113,16 +113,3 @@ def test_what_cannot_be_drawn_comes_last(torch):
     """multinomial without replacement goes on with elements of weight 0 when the others are used up."""
     assert torch.multinomial(torch.tensor([0.0, 0.0, 1.0]), 2).tolist()[0] == 2
     assert torch.multinomial(torch.tensor([[0.0, 3.0], [2.0, 0.0]]), 1).tolist() == [[1], [0]]
-
-
-def test_few_normal_numbers_come_in_pairs(torch):
-    """The second of a pair is kept for the next small draw; get_state knows of it, a seed forgets it."""
-    source = torch.Generator().manual_seed(4)
-    pair = torch.randn(2, generator=source)
-    first = torch.randn(1, generator=source.manual_seed(4))
-    state = source.get_state()
-    torch.rand(3, generator=source)  # drawn in between
-
-    assert torch.equal(first[0], pair[0]) and torch.equal(torch.randn(1, generator=source)[0], pair[1])
-    assert torch.equal(torch.randn(1, generator=source.set_state(state))[0], pair[1])
-    assert not torch.equal(torch.randn(1, generator=source.manual_seed(4))[0], pair[1])

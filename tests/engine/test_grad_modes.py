@@ -8,42 +8,6 @@ def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
-def test_entering_the_same_object_twice_leaves_grad_off(torch):
-    """One no_grad object remembers one state: entered inside itself, it restores "off" at the end."""
-    block = torch.no_grad()
-    with block:
-        with block:
-            pass
-    assert not torch.is_grad_enabled()
-    torch.set_grad_enabled(True)
-
-
-@pytest.mark.filterwarnings("ignore:the .type, exc, tb. signature of throw:DeprecationWarning")  # PyTorch's, from 3.12
-def test_a_decorated_generator_passes_everything_through(torch):
-    """Values sent in, errors thrown in and the return value reach the generator and its caller."""
-
-    @torch.no_grad()
-    def echo():
-        got = yield "start"
-        try:
-            yield got
-        except ValueError:
-            yield "caught"
-        return "end"
-
-    steps = echo()
-    seen = [next(steps), steps.send("hello"), steps.throw(ValueError)]
-    with pytest.raises(StopIteration) as stop:
-        next(steps)
-
-    assert seen == ["start", "hello", "caught"]
-    assert stop.value.value == "end"
-    closed = echo()
-    next(closed)
-    closed.close()
-    assert torch.is_grad_enabled()
-
-
 def test_a_failing_pass_restores_the_mode(torch):
     """An error in a hook ends the pass with grad mode as it was."""
     x = leaf(torch)

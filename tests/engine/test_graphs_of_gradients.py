@@ -150,6 +150,7 @@ THREE = """
     F.cross_entropy(x, tgt, weight=d[0], label_smoothing=0.2)
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="sum")
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="none") | F.cross_entropy(x, tgt, ignore_index=2)
+    F.cross_entropy(x, tgt - 100 * i.eq(0)) | F.cross_entropy(x, i % 1, ignore_index=0)
     F.cross_entropy(x, o, reduction="sum") | F.cross_entropy(x, o, label_smoothing=0.1)
     F.cross_entropy(x, o, weight=d[0]) | F.cross_entropy(r, torch.tensor(1)) | F.cross_entropy(k, cells[:, :2])
     F.nll_loss(x.log_softmax(1), tgt, weight=d[0], reduction="sum")
@@ -194,7 +195,7 @@ MADE_OF_OTHERS = """
     x.clamp(s.detach(), p) | torch.linalg.inv(sq) | torch.linalg.inv(k2[:, :, :2]) | x.median(1)
     x.median(1, keepdim=True) | torch.kthvalue(x, 2, 1) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
     torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.tensordot(k, k, ([1, 2], [1, 2]))
-    torch.tensordot(k, sq, 1)
+    torch.tensordot(k, sq, 1) | x.inner(y)
 """
 
 

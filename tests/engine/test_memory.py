@@ -87,41 +87,22 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.parametrize("way", ["dropped", "run", "run twice"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_dropped_graph_dies_at_once(torch, name):
-    """Without backward: when the last name goes, every node goes, without the garbage collector."""
+def test_a_graph_dies_at_once(torch, name, way):
+    """When the last name goes, every node goes, without the garbage collector: with and without passes before."""
     watch = Watch()
     x = leaf(torch)
     y = PROGRAMS[name](torch, x)
+    g = None
+    if way == "run":
+        y.sum().backward()
+    elif way == "run twice":
+        y = (y**2).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.sum().backward()
+        watch(gradient=g, its_node=g.grad_fn)
     watch(result=y, node=y.grad_fn, before=y.grad_fn.next_functions[0][0])
-    del y
-
-    assert watch.alive() == []
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_graph_that_was_run_dies_at_once(torch, name):
-    """After backward, the leaf keeps its gradient and nothing else."""
-    watch = Watch()
-    x = leaf(torch)
-    y = PROGRAMS[name](torch, x)
-    watch(result=y, node=y.grad_fn)
-    y.sum().backward()
-    del y
-
-    assert watch.alive() == []
-    assert x.grad is not None
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_twice_differentiated_graph_dies_at_once(torch, name):
-    """The graph of a gradient dies like any other."""
-    watch = Watch()
-    x = leaf(torch)
-    y = (PROGRAMS[name](torch, x) ** 2).sum()
-    (g,) = torch.autograd.grad(y, x, create_graph=True)
-    g.sum().backward()
-    watch(result=y, node=y.grad_fn, gradient=g, its_node=g.grad_fn)
     del y, g
 
     assert watch.alive() == []

@@ -23,16 +23,6 @@ def test_an_input_is_kept_by_reference(torch):
     assert y.grad_fn._saved_other is w
 
 
-def test_only_what_a_needed_formula_uses_is_kept(torch):
-    """A product with a plain tensor keeps the plain tensor, and not the other side."""
-    x, c = leaf(torch), torch.ones(3)
-    assert (x * c).grad_fn._saved_other is c
-    assert (x * c).grad_fn._saved_self is None
-    assert (c * x).grad_fn._saved_self is c
-    assert (c * x).grad_fn._saved_other is None
-    assert (x / c).grad_fn._saved_self is None
-
-
 # --- until when --------------------------------------------------------------------------------------------
 
 

@@ -271,21 +271,6 @@ def test_a_dtype_is_pickled_by_name(torch, name):
 
 
 @pytest.mark.parametrize(
-    "where, name",
-    [("course_lib", "compile"), ("course_lib", "sparse"), ("course_lib", "uint8"),
-     ("course_lib.autograd", "forward_ad"),
-     ("course_lib.ones(1)", "to_sparse"), ("course_lib.ones(2)", "pin_memory")],
-)  # fmt: skip
-def test_what_is_left_out_is_not_there_and_says_why(where, name):
-    """hasattr() is how programs ask; whoever uses the name reads which limit was met."""
-    owner = eval(where)
-
-    assert not hasattr(owner, name) and getattr(owner, name, None) is None
-    with pytest.raises(NotImplementedError, match=rf"course_lib does not support torch.*\.{name}\. \w+"):
-        getattr(owner, name)
-
-
-@pytest.mark.parametrize(
     "ask",
     [
         lambda f, x: course_lib.autograd.gradcheck(f, x, check_forward_ad=True),

@@ -119,13 +119,6 @@ def test_the_map_names_every_engine_file_and_no_other():
     assert sorted(PLACES) == [name for name in files if not name.endswith("__init__.py")]
 
 
-def test_nothing_imports_teach():
-    """Pictures and exercises stand above everything: the engine does not know them."""
-    found = [name for name in ENGINE for target, _ in imports(name) if target.startswith("teach/")]
-
-    assert found == []
-
-
 def test_the_engine_imports_only_numpy_and_the_standard_library():
     """Nothing else has to be installed to compute."""
     outside = set()

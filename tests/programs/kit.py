@@ -5,11 +5,13 @@ the two libraries can be compared. An exception that leaves a program is a mista
 to raise stands in `raises`.
 """
 
+import importlib.util
 import inspect
 import math
 import re
 import sys
 import warnings
+from pathlib import Path
 
 PROGRAMS = {}
 
@@ -28,6 +30,15 @@ def programs(**functions):
     for name, function in functions.items():
         function.__name__, function.__module__ = name, module
         program(function)
+
+
+def load(topics, package):
+    """{name: program} of some files of this folder. `package` keeps the modules apart from others' of these names."""
+    PROGRAMS.clear()
+    for topic in topics:
+        spec = importlib.util.spec_from_file_location(f"{package}.{topic}", Path(__file__).parent / f"{topic}.py")
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    return dict(PROGRAMS)
 
 
 def anomaly(T):

@@ -20,8 +20,6 @@ programs(
             leaf(T, [1.0]).requires_grad_(False),
             leaf(T, [1.0]).to("cpu"),
             T.empty(2, requires_grad=True),
-            T.full((1,), 2.0, requires_grad=True),
-            T.eye(2, requires_grad=True),
         )
     ],
     writes_to_leaves=lambda T: [
@@ -33,20 +31,13 @@ programs(
                 lambda x: x.__iadd__(1),
                 lambda x: x.__setitem__(0, 1.0),
                 lambda x: x[0].mul_(2),
-                lambda x: x.zero_(),
                 lambda x: x.copy_(T.ones(2)),
                 lambda x: x.data.add_(1),
                 lambda x: x.detach().add_(1),
                 lambda x: x.t_(),
-                lambda x: x.unsqueeze_(0),
-                lambda x: x.clamp_(0, 1),
-                lambda x: x.fill_(1),
-                lambda x: x.relu_(),
-                lambda x: x.view(2).add_(1),
                 lambda x: x.masked_fill_(x > 1, 0.0),
                 lambda x: x.__setitem__(x > 1, 0.0),
                 lambda x: x.requires_grad_(False).add_(1),
-                lambda x: x.data.fill_(3),
             )
         )
     ],
@@ -151,20 +142,6 @@ programs(
             T.randint_like(x, 3).shape,
         ]
     )(leaf(T, [1.0, 2.0], "float64")),
-    random_ranges=lambda T: (
-        T.manual_seed(3),
-        [
-            bool(((x := T.rand(1000)) >= 0).all() and (x < 1).all()),
-            abs(x.mean().item() - 0.5) < 0.1,
-            abs(T.randn(2000).std().item() - 1) < 0.1,
-            T.randint(2, 4, (500,)).unique(),
-            T.randperm(5).sort()[0],
-            bool((T.empty(100).uniform_(2, 3) >= 2).all()),
-            T.bernoulli(T.zeros(3)),
-            T.bernoulli(T.ones(3)),
-            T.empty(100).normal_(5.0, 0.0).mean(),
-        ],
-    )[1],
     default_dtypes=lambda T: T.get_default_dtype(),
     dtype_objects=lambda T: [
         str(T.float32),
@@ -277,9 +254,9 @@ def grad_identity_over_passes(T):
     x = leaf(T, [1.0])
     seen = []
     (x * 2).sum().backward()
-    g = x.grad
+    g, memory = x.grad, x.grad.numpy()
     (x * 2).sum().backward()
-    seen.append([x.grad is g, g])
+    seen.append([x.grad is g, g, memory.tolist()])
     x.grad = None
     (x * 2).sum().backward()
     seen.append([x.grad is g, g, x.grad])

@@ -59,6 +59,16 @@ programs(
     zero_to_the_power=lambda T: grad_of(T, lambda x: 0**x, [0.0, 1.0, 2.0]),
     max_of_zero_dim=lambda T: [grad_of(T, lambda x: x.max(dim=0)[0], 3.0), T.tensor(3.0).argmax()],
     amax_over_two_dims=lambda T: grad_of(T, lambda x: T.amax(x, (0, 1)), [[3.0, 3.0], [1.0, 3.0]]),
+    bounds_and_ties=lambda T: {
+        "clamp": grad_of(T, lambda x: x.clamp(0, 1), [0.0, 1.0, 2.0]),
+        "sqrt": grad_of(T, lambda x: x.sqrt(), [0.0]),
+        "norm": grad_of(T, lambda x: x.norm(), [0.0, 0.0]),
+        "prod": grad_of(T, lambda x: x.prod(), [0.0, 2.0, 3.0]),
+        "max": grad_of(T, lambda x: x.max(), [3.0, 3.0, 1.0]),
+        "max along": grad_of(T, lambda x: x.max(0).values, [3.0, 3.0, 1.0]),
+        "maximum": grad_of(T, lambda x: T.maximum(x, T.tensor([1.0])), [1.0]),
+        "where": grad_of(T, lambda x: T.where(x > 0, x.sqrt(), x * 0), [-1.0]),
+    },
     clamp_with_tensors=lambda T: grad_of(
         T, lambda x: x.clamp(T.tensor([0.0, 0.0, 0.0]), T.tensor([1.0, 1.0, 1.0])), [-1.0, 0.5, 2.0]
     ),
@@ -103,10 +113,6 @@ programs(
     ],
     var_mean_std_mean=lambda T: [T.var_mean(T.tensor(M), 1), T.std_mean(T.tensor(M))],
     norms=lambda T: {str(p): grad_of(T, lambda x: x.norm(p), [3.0, -4.0, 0.0]) for p in (0, 1, 2, 3, INF, -INF, 0.5)},
-    logsumexp_dims=lambda T: [
-        grad_of(T, lambda x: x.logsumexp((0, 1)), M),
-        grad_of(T, lambda x: x.logsumexp(1, True), M),
-    ],
     cumulative=lambda T: [
         grad_of(T, lambda x: x.cumprod(0), [2.0, 0.0, 3.0]),
         grad_of(T, lambda x: x.cumsum(1), M),
@@ -130,11 +136,15 @@ programs(
         raises(lambda: T.zeros(0, 2).max(0)),
         T.zeros(0, 2).max(1).values,
     ],
+    unique=lambda T: [T.tensor([3, 1, 3]).unique(), T.unique(T.tensor([3, 1, 3]), return_counts=True)],
     nonzero=lambda T: [
         T.nonzero(T.tensor([0, 2, 3])),
         T.tensor([[0, 1], [1, 0]]).nonzero(as_tuple=True),
     ],
-    isin_isclose=lambda T: [T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0, 2.1]))],
+    equal_and_close=lambda T: [
+        T.isclose(T.tensor([1.0, 2.0]), T.tensor([1.0, 2.1])),
+        *(T.equal(T.tensor([1.0, 2.0]), other) for other in (T.tensor([1.0, 2.0]), T.zeros(2), T.ones(1))),
+    ],
     matmul_errors=lambda T: [
         raises(lambda: T.ones(2, 3) @ T.ones(2, 3)),
         raises(lambda: T.ones(2) @ T.ones(3)),

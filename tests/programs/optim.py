@@ -293,28 +293,3 @@ def own_optimizer(T):
         optimizer.step()
         scheduler.step()
     return [seen(p), repr(optimizer)]
-
-
-@program
-def training(T):
-    """Thirty epochs of a small classifier with Adam, a schedule, batches and clipping."""
-    xs = T.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.2]], dtype=T.float64)
-    ts = T.tensor([0, 1, 1, 0, 1])
-    net = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Tanh(), T.nn.LayerNorm(3), T.nn.Linear(3, 2)).double()
-    with T.no_grad():
-        for k, p in enumerate(net.parameters()):
-            p.copy_((T.arange(p.numel()).double().reshape(p.shape) + k).sin())
-    optimizer = T.optim.Adam(net.parameters(), lr=0.05)
-    schedule = T.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=30)
-    loader = T.utils.data.DataLoader(T.utils.data.TensorDataset(xs, ts), batch_size=2)
-    losses = []
-    for _ in range(30):
-        for x, t in loader:
-            optimizer.zero_grad()
-            loss = T.nn.functional.cross_entropy(net(x), t)
-            loss.backward()
-            T.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
-            optimizer.step()
-        schedule.step()
-        losses.append(loss.item())
-    return [losses[::5], seen(net[3].bias)]

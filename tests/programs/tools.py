@@ -1,117 +1,60 @@
 """Tools of autograd that are used seldom: hooks on several tensors, edges, slots, anomaly mode."""
 
-import warnings
 
-from kit import anomaly, flags, leaf, program, quiet, raises
+from kit import fn, leaf, program, quiet, raises
+
+
+def hooked_together(T, mode, choose, act, before=lambda a, log: None, after=lambda a, log: None):
+    """What one hook on several tensors sees of a pass, and what the pass gives."""
+    x, w, log = leaf(T, [1.0]), leaf(T, [2.0]), []
+    a, b = x * 2, w * 3
+    c = a * b
+    before(a, log)
+    hook = lambda g: log.append(g if mode == "all" else [g])  # noqa: E731
+    handle = T.autograd.graph.register_multi_grad_hook(choose(x, w, a, b, c), hook, mode=mode)
+    after(a, log)
+    gave = []
+    error = raises(lambda: gave.append(act(T, handle, x, w, a, b, c)))
+    return [error, gave, log, x.grad]
 
 
 @program
 def multi_grad_hook_details(T):
-    R = T.autograd.graph.register_multi_grad_hook
-    out = []
-    for mode in ("all", "any"):
-
-        def mk():
-            x, w, log = leaf(T, [1.0]), leaf(T, [2.0]), []
-            a = x * 2
-            b = w * 3
-            c = a * b
-            return x, w, a, b, c, log
-
-        def cb(log):
-            return (lambda gs: log.append(["all", gs])) if mode == "all" else (lambda g: log.append(["any", g]))
-
-        x, w, a, b, c, log = mk()
-        R((a, b, c), cb(log), mode=mode)
+    def plain(T, handle, x, w, a, b, c):
         c.sum().backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        R((x, w), cb(log), mode=mode)
+
+    def twice(T, handle, x, w, a, b, c):
         c.sum().backward(retain_graph=True)
         c.sum().backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        R((a, T.ones(1, requires_grad=True), b), cb(log), mode=mode)
+
+    def removed(T, handle, x, w, a, b, c):
+        handle.remove()
+        handle.remove()
         c.sum().backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        R((a,), cb(log), mode=mode)
-        R((a, b), cb(log), mode=mode)
-        a.register_hook(lambda g: log.append("a"))
-        c.sum().backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        a.register_hook(lambda g: g * 10)
-        R((a, b), cb(log), mode=mode)
-        a.register_hook(lambda g: g * 10)
-        c.sum().backward()
-        out.append([log, x.grad])
-        x, w, a, b, c, log = mk()
-        R((a, b), cb(log), mode=mode)
-        out.append([raises(lambda: c.sum().backward(inputs=[x])), log])
-        x, w, a, b, c, log = mk()
-        R((a, b), cb(log), mode=mode)
-        out.append([T.autograd.grad(c.sum(), b), log])
-        x, w, a, b, c, log = mk()
-        R((a, b, c), cb(log), mode=mode)
-        out.append([T.autograd.grad(c.sum(), [a, w]), log])
-        x, w, a, b, c, log = mk()
-        h = R((a, a), cb(log), mode=mode)
-        c.sum().backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        h = R([a, b], cb(log), mode=mode)
-        h.remove()
-        h.remove()
-        c.sum().backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        R((a, b), cb(log), mode=mode)
-        (a.sum() * 5).backward()
-        out.append(log)
-        x, w, a, b, c, log = mk()
-        R((a, b), cb(log), mode=mode)
+
+    def recorded(T, handle, x, w, a, b, c):
         quiet(lambda: c.sum().backward(create_graph=True))
-        out.append(
-            [
-                [entry[0] for entry in log],
-                [flags(entry[1]) if isinstance(entry[1], T.Tensor) else [flags(g) for g in entry[1]] for entry in log],
-            ]
-        )
-    return out
 
-
-@program
-def mutation_allowed(T):
-    A = T.autograd.graph.allow_mutation_on_saved_tensors
-    out = []
-    x = leaf(T, [1.0, 2.0])
-    with A() as ctx:
-        h = x * 1
-        y = h.sin() * h.exp()
-        h.mul_(5)
-        h.zero_()
-        y.sum().backward()
-        out.append([type(ctx).__name__ and 0, h, x.grad])
-    x.grad = None
-    with A():
-        h = x * 1
-        y = (h * h).sum()
-        h.add_(1)
-    out.append(raises(lambda: y.backward()))
-    with A():
-        e = (x * 1).exp()
-        e.mul_(2)
-        out.append(raises(lambda: e.sum().backward()))
-        out.append(x.grad)
-
-    def nest():
-        with A():
-            with A():
-                pass
-
-    out.append(raises(nest))
-    return out
+    both = lambda x, w, a, b, c: (a, b)  # noqa: E731
+    every = lambda x, w, a, b, c: (a, b, c)  # noqa: E731
+    wrong = raises(lambda: hooked_together(T, "some", both, plain))
+    return [wrong] + [
+        [
+            hooked_together(T, mode, every, plain),
+            hooked_together(T, mode, lambda x, w, a, b, c: (x, w), twice),
+            hooked_together(T, mode, lambda x, w, a, b, c: (a, T.ones(1, requires_grad=True), b), plain),
+            hooked_together(T, mode, lambda x, w, a, b, c: (a, a), plain),
+            hooked_together(T, mode, both, plain, lambda a, log: a.register_hook(lambda g: g * 10)),
+            hooked_together(T, mode, both, plain, after=lambda a, log: a.register_hook(lambda g: log.append("a"))),
+            hooked_together(T, mode, both, lambda T, handle, x, w, a, b, c: c.sum().backward(inputs=[x])),
+            hooked_together(T, mode, both, lambda T, handle, x, w, a, b, c: T.autograd.grad(c.sum(), b)),
+            hooked_together(T, mode, every, lambda T, handle, x, w, a, b, c: T.autograd.grad(c.sum(), [a, w])),
+            hooked_together(T, mode, both, lambda T, handle, x, w, a, b, c: (a.sum() * 5).backward()),
+            hooked_together(T, mode, both, removed),
+            hooked_together(T, mode, both, recorded),
+        ]
+        for mode in ("all", "any")
+    ]
 
 
 @program
@@ -134,7 +77,7 @@ def gradient_edges_more(T):
         raises(lambda: E(T.ones(1))),
     ]
     a, b = leaf(T, [1.0, 2.0]).unbind(0)
-    out += [E(b).output_nr, E(b).node is E(a).node]
+    out += [E(b).output_nr, E(b).node is E(a).node, T.autograd.grad(a + b * 3, E(b)), x.grad]
     out.append(T.autograd.grad(E(y), x, T.ones(1), retain_graph=True))
     x.grad = None
     y.backward(T.ones(1), inputs=[f], retain_graph=True)
@@ -142,56 +85,6 @@ def gradient_edges_more(T):
     x.grad = None
     T.autograd.backward(E(y), T.ones(1))
     out.append(x.grad)
-    return out
-
-
-@program
-def anomaly_forms(T):
-    A = T.autograd
-    out = []
-
-    def bad(x):
-        return (x.sqrt() * 0).sum()
-
-    for f in (
-        lambda: A.detect_anomaly(),
-        lambda: A.detect_anomaly(True),
-        lambda: A.detect_anomaly(check_nan=False),
-        lambda: A.set_detect_anomaly(True),
-        lambda: A.set_detect_anomaly(True, check_nan=False),
-        lambda: A.set_detect_anomaly(False),
-    ):
-        x = leaf(T, [0.0])
-
-        def go():
-            with f():
-                bad(x).backward()
-
-        out.append([quiet(lambda: raises(go)), x.grad, anomaly(T)[0], anomaly(T)[1]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with A.detect_anomaly():
-            y = leaf(T, [1.0, 2.0]) * 2
-            m = y.grad_fn.metadata
-            out.append(type(m).__name__)
-            x = leaf(T, [1.0])
-            h = x * 1
-            z = h.exp()
-            z.add_(1)
-            out.append((raises(lambda: z.sum().backward()) or [0, 0, ""])[1])
-    for g in (
-        lambda x: x.log().sum(),
-        lambda x: (x / x).sum(),
-        lambda x: (x**0.5).sum() * 0,
-        lambda x: T.where(x > 0, x.log(), x).sum(),
-    ):
-        x = leaf(T, [0.0, 1.0])
-
-        def watched():
-            with A.detect_anomaly():
-                g(x).backward()
-
-        out.append([quiet(lambda: raises(watched)), x.grad])
     return out
 
 
@@ -221,17 +114,11 @@ def raw_saved_details(T):
     out.append(raises(lambda: z.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
     out.append(raises(lambda: (x * 2).grad_fn._raw_saved_self))
     out.append(raises(lambda: (x * 2).grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)))
-
-    class F(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x, x * 2)
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0] * ctx.saved_tensors[1]
-
+    F = fn(
+        T,
+        lambda ctx, x: ctx.save_for_backward(x, x * 2) or x * 1,
+        lambda ctx, g: g * ctx.saved_tensors[0] * ctx.saved_tensors[1],
+    )
     f = F.apply(x)
     out.append(len(f.grad_fn._raw_saved_tensors))
     f.grad_fn._raw_saved_tensors[1].register_hooks(lambda t: t.detach(), lambda t: t * 0 + 1)

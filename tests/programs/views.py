@@ -11,10 +11,14 @@ def made(T, *views):
         h = x * 1
         v = view(h)
         weighted(T, v).backward(retain_graph=True)
-        out.append(
-            [v.shape, v.stride(), v.storage_offset(), v._is_view(), v.is_contiguous(), v, x.grad, kept(T, v.grad_fn)]
-        )
+        where = [v.stride(), v.storage_offset(), v.is_contiguous(), v._is_view(), v is h, same_memory(v, h)]
+        out.append([v.shape, where, v, x.grad, kept(T, v.grad_fn)])
     return out
+
+
+def same_memory(a, b):
+    """Whether a write to the one is seen in the other."""
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 def written(T, put, data=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))):
@@ -59,7 +63,7 @@ programs(
         lambda h: h.view_as(h),
         lambda h: h[:],
     ),
-    copies_by_index=lambda T: [
+    copies_and_itself=lambda T: [
         r[:-1]
         for r in made(
             T,
@@ -70,6 +74,14 @@ programs(
             lambda h: h[T.tensor([0, 1]), T.tensor([2, 2])],
             lambda h: h[T.tensor([True, False])],
             lambda h: h[0, [0, 2]],
+            lambda h: h.clone(),
+            lambda h: h.t().reshape(6),
+            lambda h: h.t().contiguous(),
+            lambda h: h.double(),
+            lambda h: h.contiguous(),
+            lambda h: h.float(),
+            lambda h: h.to(h.dtype),
+            lambda h: h.requires_grad_(),
         )
     ],
     index_errors=lambda T: [
@@ -173,10 +185,19 @@ programs(
 
 
 def shaped(T, name, *args):
-    x = T.ones(1, 6)
-    y = x * 1
-    r = getattr(y, name)(*args)
-    return [r is y, y.shape, y.stride(), y._version]
+    """A tensor, and a view, that change their shape: what they are then, and the gradients."""
+    out = []
+    for make in (lambda x: x * 1, lambda x: (x * 1)[:1], T.Tensor.detach):
+        x = leaf(T, [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0] * 6])
+        y = make(x)
+        if y.requires_grad:
+            y.retain_grad()
+        r = getattr(y, name)(*args)
+        facts = [r is y, y.shape, y.stride(), y._version, flags(y), graph(y.grad_fn, 4)]
+        if y.requires_grad:
+            weighted(T, y * y).backward()
+        out.append([facts, x.grad, y.requires_grad and y.grad])
+    return out
 
 
 def aug(op):

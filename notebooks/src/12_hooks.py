@@ -85,11 +85,11 @@ for hook in (print, lambda grad: grad.clamp(-0.01, 0.01)):
     print("x.grad is", x.grad)
 
 # %% [markdown]
-# The branch's part was cut, and the connection's part was not: 1 + 0.03 and 2 + 0.03. Here is the same pass one node at a time. Look for the hook in step 4.
+# The branch's part was cut, and the connection's part was not: 1 + 0.03 and 2 + 0.03. Here is the same pass one node at a time, from step 3 on. Look for the hook in step 4. (Node 3 is dashed: its step is not shown.)
 
 # %%
 x, f, loss = block(lambda grad: grad.clamp(-0.01, 0.01))
-step(loss)
+step(loss).part(3, 5)
 
 # %% [markdown]
 # **Notice:**
@@ -99,10 +99,83 @@ step(loss)
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
-# So this hook is right. It changes what its own branch sends on, and nothing else. The line of the story looks the same, and it cut off the connection as well. In a moment you will see both.
+# So this hook is right. It changes what its own branch sends on, and nothing else.
 #
 # > **The rule.** A hook on a result is called before the node of this result runs, and can change what goes on from there.
+
+# %% [markdown]
+# ## So what was wrong in the story?
 #
+# The line of the story looks almost the same. It differs by a single character:
+#
+# ```python
+# f.register_hook(lambda grad: grad.clamp(-0.01, 0.01))     # x.grad was [1.03, 2.03]
+# f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))    # the line of the story
+# ```
+#
+# Both return the same numbers, and the branch adds its 0.03 with either.
+#
+# **Predict.** What is `x.grad` with the second line? Answer with a list of two numbers.
+
+# %%
+L.predict("12.p6", None)
+
+# %% [markdown]
+# Here are both, and then the pass with the second one, again from step 3 on.
+
+# %% tags=["C12.11"]
+for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
+    x, f, loss = block(hook)
+    loss.backward()
+    print("x.grad is", x.grad)
+x, f, loss = block(lambda grad: grad.clamp_(-0.01, 0.01))
+step(loss).part(3, 5)
+
+# %% [markdown]
+# **Notice:**
+#
+# - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows: "the same" stands at the second one. The box of `x` holds it.
+# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
+# - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
+#
+# You know this rule from lesson 11, where it was about backward. It is the same here:
+#
+# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
+#
+# Registering a hook gives you a *handle*. Its `remove()` takes the hook away again. In a `with` statement that happens at the end.
+
+# %%
+x = torch.tensor(2.0, requires_grad=True)
+handle = x.register_hook(lambda grad: grad * 100)
+handle.remove()
+with x.register_hook(lambda grad: grad * 10):
+    (x * 3).backward()  # brings 30
+(x * 3).backward()  # brings 3
+print("x.grad is", x.grad)
+
+# %% [markdown]
+# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook
+#
+# - a pass brings exactly 0 to these rows, even where the gradient is infinite or NaN;
+# - it brings to the other rows the gradient as it was, with its history in a pass with `create_graph=True`;
+# - what is in `.grad` already stays, and so do the gradients of all other tensors.
+#
+# Return the handle. The code below was posted as working.
+
+
+# %%
+def freeze_rows(torch, weight, rows):
+    def hook(grad):
+        grad[rows] = 0
+        return grad
+
+    return weight.register_hook(hook)
+
+
+L.check("12.5", freeze_rows)
+
+
+# %% [markdown]
 # ## A tensor is used twice: how often is its hook called?
 #
 # `h` below is used twice, so two gradients come back to it. And it has three hooks.
@@ -120,7 +193,41 @@ print("x.grad is", x.grad)
 # Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks, in the order of registration. Each is given what the one before it left. The node of `h` runs on what remains at the end: 50, and 3 times 50 reaches `x`.
 #
 # > **The rule.** When a gradient has come to a tensor, its hooks are called once in the pass, one after the other, with the whole sum. What a hook returns takes the gradient's place; None leaves it as it is.
+
+# %% [markdown]
+# ## Does a hook follow its tensor through an in-place edit?
 #
+# A hook on a result is kept by the node that made the result. An in-place edit gives the tensor a new node (lesson 07).
+#
+# ```python
+# x = torch.tensor([1.0, -1.0], requires_grad=True)
+# h = x * 3
+# h.register_hook(BEFORE)
+# h.retain_grad()
+# h.relu_()
+# h.register_hook(AFTER)
+# h.sum().backward()
+# ```
+#
+# **Predict.** What is BEFORE given, what AFTER, and what is `h.grad`? Answer with three lists of two numbers, such as `[[1, 2], [3, 4], [5, 6]]`.
+
+# %%
+L.predict("12.p8", None)
+
+# %% tags=["C12.3"]
+x = torch.tensor([1.0, -1.0], requires_grad=True)
+h = x * 3
+h.register_hook(lambda grad: print("registered before:", grad))
+h.retain_grad()
+h.relu_()
+h.register_hook(lambda grad: print("registered after: ", grad))
+h.sum().backward()
+print("retain_grad kept: ", h.grad)
+
+# %% [markdown]
+# BEFORE stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
+
+# %% [markdown]
 # ## Can a hook change one of two branches?
 #
 # Suppose two *heads* (the last parts of a network) read the same features `h`. They should serve the first and mislead the second: that is how a network learns not to see which camera took a picture. The recipe is called **gradient reversal**. What comes back from the second head is turned round. Here the first head sends 5, and the second sends 3. We try it twice: once with a hook on `h` itself, and once with a hook on `h * 1`.
@@ -136,85 +243,6 @@ for own in (False, True):
 
 # %% [markdown]
 # A hook on `h` turns round the sum of both, −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on; times one is enough. Then 5 − 3 = 2 arrives at `h`.
-
-# %% [markdown]
-# ## So what was wrong in the story?
-#
-# The block from the beginning once more, with two hooks that differ by a single character:
-#
-# ```python
-# f.register_hook(lambda grad: grad.clamp(-0.01, 0.01))     # x.grad was [1.03, 2.03]
-# f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))    # the line of the story
-# ```
-#
-# Both return the same numbers, and the branch adds its 0.03 with either.
-#
-# **Predict.** What is `x.grad` with the second line? Answer with a list of two numbers.
-
-# %%
-L.predict("12.p6", None)
-
-# %% [markdown]
-# Here are both, and then the second one from step 3 on. (Node 3 is dashed: its step is not shown again.)
-
-# %% tags=["C12.11"]
-for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
-    x, f, loss = block(hook)
-    loss.backward()
-    print("x.grad is", x.grad)
-x, f, loss = block(lambda grad: grad.clamp_(-0.01, 0.01))
-step(loss).part(3, 5)
-
-# %% [markdown]
-# **Notice:**
-#
-# - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows. The box of `x` holds it.
-# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
-# - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
-#
-# You know this rule from lesson 11, where it was about backward. It is the same here:
-#
-# > **The rule.** A hook may return another gradient. It may not change the one that it is given.
-
-# %% [markdown]
-# **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook
-#
-# - a pass brings exactly 0 to these rows, even where the gradient is infinite or NaN;
-# - it brings to the other rows the gradient as it was, with its history in a pass with `create_graph=True`;
-# - what is in `.grad` already stays, and so do the gradients of all other tensors.
-#
-# Return the *handle*, which is what registering a hook gives you: its `remove()` takes the hook away again, and in a `with` statement that happens at the end. The code below was posted as working.
-
-
-# %%
-def freeze_rows(torch, weight, rows):
-    def hook(grad):
-        grad[rows] = 0
-        return grad
-
-    return weight.register_hook(hook)
-
-
-L.check("12.5", freeze_rows)
-
-
-# %% [markdown]
-# ## Does a hook follow its tensor through an in-place edit?
-#
-# A hook on a result is kept by the node that made the result. An in-place edit gives the tensor a new node (lesson 07). What becomes of the hook? And of `retain_grad()`?
-
-# %% tags=["C12.3"]
-x = torch.tensor([1.0, -1.0], requires_grad=True)
-h = x * 3
-h.register_hook(lambda grad: print("registered before:", grad))
-h.retain_grad()
-h.relu_()
-h.register_hook(lambda grad: print("registered after: ", grad))
-h.sum().backward()
-print("retain_grad kept: ", h.grad)
-
-# %% [markdown]
-# The hook that was registered before stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
 
 # %% [markdown]
 # **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, in memory of its own, for the head that is to be misled.
@@ -242,7 +270,7 @@ show("engine.hooks.call_tensor_hooks")
 # %% [markdown]
 # Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator lives only as long as a graph holds it (lesson 05). A new graph makes a new one, which would know nothing of the hooks. In `my_engine.py`:
 #
-# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook`.
+# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook` (no handle needed).
 # 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
 #
 # The usual slip is to call the hooks when a gradient *arrives*. Then a tensor that is used twice has its hook called twice, each time with a part.
@@ -309,7 +337,7 @@ picture
 # **Notice:**
 #
 # - Hooks of tensors stand on values: B below `y`, D and A below `w`. Hooks of nodes stand on nodes: E and C on node 1.
-# - At both places the tensor's own hooks come first, B and D: they decide what the gradient is. Then it is used.
+# - At both places the tensor's own hooks come first, B and D. The prehook E comes after B, and can still change what the node runs on.
 # - A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient. The gradient was in `w.grad` by then.
 #
 # ## What is a node's hook given, and what may it return?
@@ -361,7 +389,7 @@ y.register_hook(lambda grad: grad * 2)
 print(torch.autograd.grad(y * 5, y))
 
 # %% [markdown]
-# Both hooks of the tensor were called, B and the one behind it, which doubles. You are handed what they leave of the gradient: 10. Then the pass is over. The node of `y` does not run, and so its hooks E and C are not called.
+# Both hooks of the tensor were called, B and the one behind it, which doubles. You are handed what they leave of the gradient: 10. The node of `y` does not run, so E and C are not called.
 #
 # Now we ask for the gradient of `w`, with `torch.autograd.grad(y, w)`.
 #
@@ -376,7 +404,7 @@ print("and with backward(inputs=[w]):")
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# `autograd.grad` calls the hooks of the tensors and nodes that it passes, here B, E and C, and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
+# `autograd.grad` calls the hooks of the tensors and nodes that it passes, here B, E and C (the doubling hook still stands on `y`, so E is told 2), and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
 #
 # ## May a weight be stepped while the pass is still running?
 #
@@ -394,7 +422,7 @@ handles = [p.register_post_accumulate_grad_hook(step_now) for p in weights.value
 print(weights)  # w1 has moved by 0.1 * 6, and 6 is 3 times the old w2
 
 # %% [markdown]
-# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The node that saved `w2` is also the one that sends `w2` its gradient. So it has run before the hook is called.
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The product saved `w2` for the gradient of its other factor, and it sends both gradients in one run. So when the hook of `w2` is called, the product has run.
 #
 # > **The rule.** When a post-accumulate hook of a weight is called, every node that sends this weight a gradient has run. In this pass they do not need the old weight any more.
 #
@@ -407,7 +435,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     (w2 * late).backward()
 
 # %% [markdown]
-# **12.6 · Step during backward** (10 minutes). After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning, and nobody passes `create_graph=True`.) The code below makes three mistakes.
+# **12.6 · Step during backward** (10 minutes). `parameters` is any iterable, such as `net.parameters()`. After `step_in_backward(torch, parameters, lr)`, each pass moves every parameter that it reaches by `-lr` times its gradient, and leaves `.grad` None. The parameters stay the same tensors. A second pass over a graph of the old weights must raise, as in lesson 07. Return the handles in a list. (All `.grad` are None at the beginning, and nobody passes `create_graph=True`.) The code below makes three mistakes.
 
 
 # %%
@@ -423,63 +451,39 @@ L.check("12.6", step_in_backward)
 # %% [markdown]
 # ## When does a wrong hook raise?
 #
-# A lambda returns its last value. So a one-line logger may hand back something without meaning to: here a tensor of another shape, and a number.
+# A lambda returns its last value, so a one-line logger may hand back something without meaning to. And a hook may hang on the wrong tensor. Here are five wrong hooks; `x` and `f` are the leaf and the branch of `block`.
+#
+# ```python
+# f.register_hook(lambda grad: grad.norm())                                       # A
+# f.detach().register_hook(print)                                                 # B
+# f.register_hook(lambda grad: norms.setdefault("f", grad.norm().item()))         # C
+# f.register_post_accumulate_grad_hook(print)                                     # D
+# x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)                      # E
+# ```
+#
+# **Predict.** Which of them raise already when they are registered? Answer with a list of letters, such as `["A", "E"]`.
 
-# %% tags=["C12.12"]
+# %%
+L.predict("12.p9", None)
+
+# %% tags=["C12.6", "C12.12", "P20"]
 norms = {}
-x, f, loss = block(lambda grad: grad.norm())
+x, f, loss = block(lambda grad: grad.norm())  # A
 with expect_error(RuntimeError, "has changed the size of value"):
     loss.backward()
-x, f, loss = block(lambda grad: norms.setdefault("f", grad.norm().item()))
+with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):  # B
+    f.detach().register_hook(print)
+x, f, loss = block(lambda grad: norms.setdefault("f", grad.norm().item()))  # C
 with expect_error(TypeError, "expected Variable, but hook returned 'float'"):
     loss.backward()
-
-# %% [markdown]
-# And a post-accumulate hook may not return anything at all. The gradient has been added, and there is nothing left to replace:
-
-# %% tags=["C12.6", "P20"]
-x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)
+with expect_error(RuntimeError, "cannot be registered on non-leaf tensors"):  # D
+    f.register_post_accumulate_grad_hook(print)
+x.register_post_accumulate_grad_hook(lambda p: p.grad / 2)  # E
 with expect_error(RuntimeError, "Tensor post accumulate grad hooks should return None"):
     x.sum().backward()
 
 # %% [markdown]
-# All three hooks were registered without a word. The error came late, when the pass called them. At registration only this is checked: a tensor that requires no gradient takes no hook, because no pass would ever call it, and a post-accumulate hook is for leaves only.
-
-# %%
-with expect_error(RuntimeError, "cannot register a hook on a tensor that doesn't require gradient"):
-    f.detach().register_hook(print)
-with expect_error(RuntimeError, "cannot be registered on non-leaf tensors"):
-    f.register_post_accumulate_grad_hook(print)
-
-# %% [markdown]
-# And does a hook raise that writes into its gradient, as in the story? Only with luck. Right behind a `sum()` the gradient is one number, repeated, and a write to it is refused.
-
-# %%
-with x.register_hook(lambda grad: grad.mul_(2)):
-    with expect_error(RuntimeError, "more than one element of the written-to"):
-        x.sum().backward()
-
-# %% [markdown]
-# **12.3 · Repair the logger** (8 minutes, optional: 12.7 asks for much the same, on layers). It should run the pass and return a dictionary, name to number: the norm of the gradient that *this pass* brings to each parameter.
-#
-# - Parameters that no gradient reaches are left out. Some may be frozen, or have a `.grad` already.
-# - The gradients are added to `.grad` as ever, in one pass. No `.grad` is taken away meanwhile, because hooks of the caller may look at it.
-# - Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails. Its error goes to the caller.
-#
-# (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
-
-
-# %%
-def gradient_norms(torch, model, loss):
-    norms = {}
-    for name, p in model.named_parameters():
-        p.register_hook(lambda grad: norms.setdefault(name, grad.norm().item()))
-    loss.backward()
-    return norms
-
-
-L.check("12.3", gradient_norms)
-
+# Only B and D raised at registration: on these tensors no pass would ever call such a hook. What a hook returns is seen when the pass calls it. A returned a tensor of another shape, and C a number. E may not return anything at all: the gradient has been added, and there is nothing left to replace.
 
 # %% [markdown]
 # **12.1 · Which happens?** (7 minutes). In every program `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `c = torch.tensor([0.0, 1.0])`. At the end `y.sum().backward()` is called, and somebody wants `x.grad` to be as in the last column. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and another `x.grad`).
@@ -499,6 +503,28 @@ L.check("12.3", gradient_norms)
 happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
 
 L.check("12.1", happens)
+
+# %% [markdown]
+# **12.3 · Repair the logger** (8 minutes, optional: 12.7 asks for much the same, on layers). It should run the pass and return a dictionary, name to number: the norm of the gradient that *this pass* brings to each parameter.
+#
+# - Parameters that no gradient reaches are left out. Some may be frozen, or have a `.grad` already.
+# - The gradients are added to `.grad` as ever, in one pass. Do not set `.grad` to None for the time of the pass: hooks of the caller may look at it.
+# - Afterwards the caller's own hooks are still there and yours are gone, also if the pass fails. Its error goes to the caller.
+#
+# (`model.named_parameters()` gives pairs of name and parameter. A function that is made in a loop looks names up when it is *called*.)
+
+
+# %%
+def gradient_norms(torch, model, loss):
+    norms = {}
+    for name, p in model.named_parameters():
+        p.register_hook(lambda grad: norms.setdefault(name, grad.norm().item()))
+    loss.backward()
+    return norms
+
+
+L.check("12.3", gradient_norms)
+
 
 # %% [markdown]
 # ## A rest
@@ -558,12 +584,12 @@ unused.register_hook(lambda grad: print("the hook of what nothing used gets", gr
 used.backward()
 
 # %% [markdown]
-# It is given None, because the node runs and no gradient has come to this result. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
+# It is given None, because the node runs and no gradient has come to this result. Any hook on a piece of `unbind` or `split` must expect that. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
 
 # %% [markdown]
 # ## What can you hang on a module?
 #
-# **Forward hooks** are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph. What the hook returns takes the output's place, unless it is None. A *pre-hook* may replace the arguments.
+# **Forward hooks** are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph.
 
 # %% tags=["C12.9"]
 relu, x, seen = torch.nn.ReLU(), torch.tensor([[1.0, -2.0]], requires_grad=True), {}
@@ -572,8 +598,14 @@ with relu.register_forward_hook(lambda module, args, out: seen.update(relu=out.d
     print("after forward(x):", seen)
     relu(x)
     print("after the call:  ", seen)
-with relu.register_forward_pre_hook(lambda m, args: -args[0]), relu.register_forward_hook(lambda m, args, out: out * 10):
-    print("both replaced:  ", relu(x))
+
+# %% [markdown]
+# What a forward hook returns takes the output's place, unless it is None. (`update` returns None.) A *pre-hook* is called before `forward` and may replace the arguments. Here are both, on `[1, -2]`:
+
+# %% tags=["C12.9"]
+with relu.register_forward_pre_hook(lambda module, args: -args[0]):
+    with relu.register_forward_hook(lambda module, args, out: out * 10):
+        print("both replaced:", relu(x))  # [1, -2], turned round, through the ReLU, times 10
 
 # %% [markdown]
 # ## Whose gradients does a hook of a module see?
@@ -604,24 +636,42 @@ with warnings.catch_warnings(record=True, action="always") as said:
 print("Warning:", str(said[0].message).split(". ")[0])
 
 # %% [markdown]
-# There is `[5, 7]` for `x`, and nothing for the weight. How does the hook get at these gradients? The call puts the module between two *identities*, custom Functions that return what they are given. Look for them in the picture, by their hooks:
+# There is `[5, 7]` for `x`, and nothing for the weight. How does the hook get at these gradients? The call puts the module between two *identities*, custom Functions that return what they are given. Look for them in the picture, by their hooks.
 
 # %% tags=["C12.10"]
-draw(layer(x), names=layer, detail=0)
+inside = []
+with layer.register_forward_hook(lambda module, args, out: inside.extend(args)):
+    out = layer(x)
+draw(out, names={"x": x, "inside": inside[0], "weight": layer.weight, "out": out}, detail=0)
 
 # %% [markdown]
-# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
+# **Notice:** nodes 1 and 4 are the identities. The first makes of `x` what the layer is given, `inside`. The second makes `out` of #3, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
 #
-# The identities have a price, and the lower purple frame shows it. What comes out of the second identity, #4, is a view: it shares memory with #3. And a view that a custom Function made may not be edited in place (lesson 08):
+# The identities have a price, and the purple frames show it. What comes out of the second identity, `out`, is a view: it shares memory with #3. And a view that a custom Function made may not be edited in place (lesson 08):
 
 # %%
 with expect_error(RuntimeError, "is a view and is being modified inplace"):
-    layer(x).mul_(2)
+    out.mul_(2)
+
+# %% [markdown]
+# **12.2 · Diagnose** (6 minutes). Six bug reports about hooks. Which change cures each? Choose from `"bind the name"`, `"detach what you keep"`, `"remove the handle"`, `"return a new tensor"`, `"return None"`, `"register it later"`, `"hook the parameter"`, `"call the module"`. Two are not needed.
+#
+# - A "I log the norms of all gradients: `for n, p in net.named_parameters(): p.register_hook(lambda g: log.update({n: g.norm()}))`. After a pass there is one norm in `log`."
+# - B "`layer.register_forward_hook(lambda m, args, out: outputs.append(out))`. After 200 batches the memory is full. The 200 tensors in `outputs` make up a hundredth of that."
+# - C "`evaluate(net)` begins with `net.register_forward_hook(count)` and a count of 0. The same 50 batches are 50 in the first evaluation, 100 in the second, and 500 in the tenth."
+# - D "`layer.weight.grad` explodes. So `layer.register_full_backward_hook(lambda m, gi, go: tuple(g.clamp(-1, 1) for g in gi))`. It explodes as before."
+# - E "I collect features in the middle of a net: `middle.register_forward_hook(lambda m, args, out: features.setdefault(m, out.detach()))`. Since then the first half of the net does not learn."
+# - F "`h.register_hook(check)`, and in the next line `h.mul_(4)`. By hand I get 2 for the `h` that the rest of the program reads. `check` prints 8."
+
+# %%
+cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("12.2", cures)
 
 # %% [markdown]
 # ## An old script hooks a module: whose gradient does it see?
 #
-# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, it takes the same hook, and PyTorch asks you not to use it. Guess what it sees, and you know why.
+# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, it takes the same hook, and PyTorch asks you not to use it.
 #
 # ```python
 # class Square(torch.nn.Module):
@@ -637,7 +687,7 @@ with expect_error(RuntimeError, "is a view and is being modified inplace"):
 # square(x).sum().backward()
 # ```
 #
-# The output is 9x², and the module has one input: `grad_input[0]` should be the gradient of it. The old hook is older than the identities. It hangs on the one node that can be found without them, from the module's result.
+# The output is 9x², and the module has one input: `grad_input[0]` should be the gradient of it. The old hook is older than the identities. It hangs on a single node: the one that made the module's result.
 #
 # **Predict.** What does `log` print with the full hook, and what with the old one? Answer with two lists of two numbers, the full hook first, such as `[[1, 2], [3, 4]]`.
 
@@ -673,7 +723,7 @@ draw(y)
 # - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module. The node is older, and keeps it.)
 # - `grad_output` is the same with both.
 #
-# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. If somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node may have other operands than you think. This is a linear layer with a bias:
+# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. If somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node may have other operands than you think. This is a linear layer with a bias. (The cell also tries to hang both kinds on one module.)
 
 # %% tags=["C12.14", "C12.15"]
 def shapes(module, grad_input, grad_output):
@@ -690,25 +740,9 @@ for register, other in (kinds, kinds[::-1]):
             getattr(linear, other)(shapes)
 
 # %% [markdown]
-# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, transposed. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. The full hook is a method of its own, and a module takes one kind or the other.
+# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, transposed. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. And the two errors say that a module takes one kind or the other.
 #
 # > **The rule.** `register_backward_hook` hangs on the last node of the module. Write `register_full_backward_hook`, and read old numbers with care.
-#
-# ## Exercises
-#
-# **12.2 · Diagnose** (6 minutes). Six bug reports about hooks. Which change cures each? Choose from `"bind the name"`, `"detach what you keep"`, `"remove the handle"`, `"return a new tensor"`, `"return None"`, `"register it later"`, `"hook the parameter"`, `"call the module"`. Two are not needed.
-#
-# - A "I log the norms of all gradients: `for n, p in net.named_parameters(): p.register_hook(lambda g: log.update({n: g.norm()}))`. After a pass there is one norm in `log`."
-# - B "`layer.register_forward_hook(lambda m, args, out: outputs.append(out))`. After 200 batches the memory is full. The 200 tensors in `outputs` make up a hundredth of that."
-# - C "`evaluate(net)` begins with `net.register_forward_hook(count)` and a count of 0. The same 50 batches are 50 in the first evaluation, 100 in the second, and 500 in the tenth."
-# - D "`layer.weight.grad` explodes. So `layer.register_full_backward_hook(lambda m, gi, go: tuple(g.clamp(-1, 1) for g in gi))`. It explodes as before."
-# - E "I collect features in the middle of a net: `middle.register_forward_hook(lambda m, args, out: features.setdefault(m, out.detach()))`. Since then the first half of the net does not learn."
-# - F "`h.register_hook(check)`, and in the next line `h.mul_(4)`. By hand I get 2 for the `h` that the rest of the program reads. `check` prints 8."
-
-# %%
-cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
-
-L.check("12.2", cures)
 
 # %% [markdown]
 # **12.7 · Port an old script** (10 minutes). It should return, for each child of `net` by name, a pair of numbers: the norm of the gradient of the child's *input*, and that of its *output*, in one pass from `net(x).sum()`. The script is from 2018.

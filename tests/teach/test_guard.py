@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from course_lib.teach.practice import guard
-from course_lib.teach.practice.exercise import Exercise, Mistake, correct, define, judge, not_yet
+from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, define, judge, not_yet
 
 
 def record(check, may_change=(), parameters="torch, x, things", mistakes=()):
@@ -108,6 +108,35 @@ def test_a_record_says_what_right_answers_change(torch):
     assert judged(body, torch, may_change=("things",)).mistake == "guard: left hooks"
     assert judged(body, torch, may_change=("x.hooks",)).mistake == "guard: changed a container"
     assert judged(body, torch, may_change=("x", "things")).mistake == "guard: left hooks"  # "x" alone is to write to it
+
+
+def test_hooks_that_stay_only_after_an_error_are_said_so(torch):
+    """A hook that is left when the answer's call fails has a kind and words of its own."""
+
+    def check(answer, torch):
+        leaf = torch.tensor([1.0, 2.0], requires_grad=True)
+        for fails in (False, True):
+            try:
+                answer(torch, leaf * 1, {"fails": fails})
+            except ZeroDivisionError:
+                pass
+        return correct("called twice")
+
+    body = "h = mine.register_hook(lambda g: g)\n1 / (not bag['fails'])\nh.remove()\nreturn mine * 2"
+    result = judged(body, torch, check)
+
+    assert result.mistake == "guard: left hooks, after an error"
+    assert result.text.startswith("when a call of it fails, your code leaves a hook on `mine`")
+
+
+def test_a_named_mistake_goes_before_the_hooks_that_are_left(torch):
+    """Hooks that stay behind are seldom the cause of a mistake that the check has a name for: that is told first."""
+    body = "mine.register_hook(lambda g: g)\nreturn mine * 3"
+    mistakes = (Mistake("thrice", "That is three times.", ""),)
+
+    assert judged(body, torch, lambda answer, torch: check_result(answer, torch) and almost("thrice"), (), mistakes
+                  ).mistake == "thrice"  # fmt: skip
+    assert judged(body, torch, mistakes=mistakes).mistake == "guard: left hooks"  # the check has no name for it
 
 
 def test_the_records_own_sentence_is_added(torch):

@@ -115,7 +115,7 @@ def test_without_a_layout_engine_the_tables_are_shown(torch, monkeypatch):
 
 
 def test_a_write_into_a_waiting_gradient_stands_in_its_box(torch):
-    """The box whose gradient was written into says so, in one step; what goes along an arrow is written out."""
+    """The box whose gradient was written into says so, in one step; the arrow that carried the same tensor, too."""
     needs_pictures()
     x = leaf(torch, [1.0, 2.0])
     f = x * 3
@@ -125,6 +125,17 @@ def test_a_write_into_a_waiting_gradient_stands_in_its_box(torch):
 
     assert [">written into: [1., 2.] → [0.25, 0.25]</text>" in svg for svg in drawn] == [False] * 4 + [True, False]
     assert ">0: [0.75, 0.75]</text>" in drawn[4]
+    assert [">0: [1., 2.]</text>" in svg and ">1: the same</text>" in svg for svg in drawn].index(True) == 3
+    assert "[1] the same tensor to 1 MulBackward0" in step(((x + f) * 2).sum()).text
+
+
+def test_one_tensor_on_two_arrows_is_said_only_where_it_is_written_into(torch):
+    """An addition sends one tensor along both arrows; that makes a difference only when somebody writes into it."""
+    x = leaf(torch, [1.0, 2.0])
+    f = x * 3
+    f.register_hook(lambda grad: grad.clamp(-0.25, 0.25))
+
+    assert "the same" not in step(((x + f) * torch.tensor([1.0, 2.0])).sum()).text
 
 
 def test_words_are_escaped(torch):

@@ -13,7 +13,7 @@ from course_lib.arrays.heap import in_turn
 from course_lib.teach.pictures.graphmodel import FREED
 from course_lib.teach.pictures.node_facts import read_slots, sequence_nr
 from course_lib.teach.pictures.reader import Reader
-from course_lib.teach.pictures.tensor_facts import PREVIEW, preview
+from course_lib.teach.pictures.tensor_facts import PREVIEW, place, preview, window
 
 NOTHING = "nothing"
 
@@ -28,6 +28,7 @@ class Sent:
     text: str
     sum: str  # how it joins what was there: "1. + 3. = 4."
     total: str  # what the buffer holds then: "4."
+    again: bool = False  # the memory of what went along an earlier arrow of the node
 
 
 @dataclass
@@ -189,6 +190,11 @@ class Sum:
         return True
 
 
+def one_memory(a, b):
+    """True when two gradients are the same elements of one memory. A lone number of ours has no memory to look at."""
+    return a is b or bool(a.dim() and b.dim() and place(a) and (place(a), window(a)) == (place(b), window(b)))
+
+
 def buffer_text(sums):
     """What a buffer holds, in words."""
     return "; ".join(f"output {k}: {s.text}" if k else s.text for k, s in sorted(sums.items()))
@@ -253,13 +259,16 @@ class Recorder:
     def end(self, i, grads):
         """A node ran and gives these gradients to its inputs."""
         self.look_for_writes()
+        gone = []
         for (position, target, output), grad in zip(self.graph.nodes[i].edges, grads, strict=False):
             if target is not None:
                 sums = self.buffers.setdefault(target, {})
                 text = joined = NOTHING
                 if grad is not None:
                     text, joined = preview(grad), sums.setdefault(output, Sum()).add(grad)
-                self.running.sent.append(Sent(position, target, output, text, joined, buffer_text(sums)))
+                again = grad is not None and any(one_memory(grad, other) for other in gone)
+                self.running.sent.append(Sent(position, target, output, text, joined, buffer_text(sums), again))
+                gone += [] if grad is None else [grad]
         self.running = None
 
     def look_for_writes(self):

@@ -199,7 +199,8 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
         bounds.run(lambda: look_for_swallowed_errors(exercise, answer, torch, calls), engines, seconds)
 
     def in_words():  # bounded as well: a learner's own __repr__ or error class may be asked for its text
-        if calls.findings and not (ran.error and learners_line(ran.error, answer, calls)):
+        learners_error = ran.error and learners_line(ran.error, answer, calls)
+        if calls.findings and not learners_error and not is_left_over(calls.findings[0], ran.value):
             return result_of_finding(exercise, calls.findings[0])
         if ran.error is None:
             return result_of(exercise, ran.value, calls)
@@ -267,8 +268,14 @@ def is_correct(verdict):
     return isinstance(verdict, Verdict) and verdict.outcome == CORRECT
 
 
+def is_left_over(finding, verdict):
+    """Hooks that were left come after a mistake that the check has named: they are seldom its cause."""
+    hooks = finding.kind in (guards.HOOKS, guards.HOOKS_AFTER_ERROR)
+    return hooks and isinstance(verdict, Verdict) and verdict.outcome == ALMOST
+
+
 def result_of_finding(exercise, finding):
-    """What the guard saw goes before what the check concludes: it is certain, and often the cause."""
+    """What the guard saw goes before what the check concludes (but for hooks): it is certain, and often the cause."""
     name = f"guard: {finding.kind}"
     says = {mistake.name: tidy(mistake.says) for mistake in exercise.mistakes}.get(name)
     return Result(exercise.id, ALMOST, finding.sentence, [says] if says else [], mistake=name)

@@ -40,12 +40,13 @@ CONTAINER = "changed a container"
 GRAD = "changed a .grad"
 FLAG = "changed a flag"
 HOOKS = "left hooks"
+HOOKS_AFTER_ERROR = "left hooks, after an error"
 SETTING = "left a setting"
 SEED = "set a seed"
 ALIVE = "keeps it alive"
 SWALLOWED = "swallows errors"
 FILTERS = "the list of warnings filters"
-KINDS = (ARGUMENT, GRADIENT, CONTAINER, GRAD, FLAG, HOOKS, SETTING, SEED, ALIVE, SWALLOWED)
+KINDS = (ARGUMENT, GRADIENT, CONTAINER, GRAD, FLAG, HOOKS_AFTER_ERROR, HOOKS, SETTING, SEED, ALIVE, SWALLOWED)
 
 
 @dataclass(frozen=True)
@@ -160,16 +161,18 @@ class Guard:
             if not self.depth:
                 self.planted = None
             self.depth += 1
+            failed = False
             try:
                 result = function(*args, **kwargs)
             except Exception as error:
+                failed = True
                 if self.planting and self.passes > passes and self.depth == 1 and not comes_from_planted(error):
                     self.swallowed = self.planted  # the planted error is gone, and something went wrong later
                 raise
             finally:
                 self.depth -= 1
                 if before is not None:
-                    self.quietly(self.compare, before)
+                    self.quietly(self.compare, before, failed)
             if self.planting and self.passes > passes and not self.depth:
                 self.swallowed = self.planted
             if type(result) is types.FunctionType and not inspect.isgeneratorfunction(result):
@@ -261,11 +264,13 @@ class Guard:
             for key, each in [*value.named_parameters(), *value.named_buffers()]:
                 found.append(TensorSeen(each, name, f"{label}.{key}", kind))
 
-    def compare(self, before):
+    def compare(self, before, failed):
         """After a call: whatever is not as it was becomes a finding, unless the record allows it."""
         found, had, modules = before
         for thing in found:
             for kind, facet, sentence in thing.changes():
+                if failed and kind == HOOKS:
+                    kind, sentence = HOOKS_AFTER_ERROR, f"when a call of it fails, {sentence}"
                 self.found(kind, thing.name, sentence, facet)
         for (what, was), (_, now) in zip(had, settings(self.engines), strict=True):
             if what == FILTERS and len(sys.modules) > modules:

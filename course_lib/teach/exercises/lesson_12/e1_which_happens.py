@@ -32,7 +32,7 @@ EXERCISE = WhichHappens(
         "Ask of each: is the hook still there when the pass comes by, on which value does it stand, and what does it "
         "return?",
         "A lambda returns its last value. What do print, g.norm() and p.grad.mul_(c) give back?",
-        "C and H: who else gets the gradient that this hook was given?",
+        "C: who else was sent the tensor that this hook is given?",
     ),
     why="print returns None (A); a number is no gradient for two (B), and mul_ returns p.grad, where nothing may come "
     "back (F): both are seen when the hook is called. E is refused at registration. C writes into a gradient that the "

@@ -241,9 +241,10 @@ EXERCISE = Exercise(
                 logger((), "try:", "    for name, p in model.named_parameters():",
                        *(f"        {line}" for line in BOUND), *FINALLY[1:], loop="pass")),
         Mistake("guard: left hooks", "Somebody who calls your function does not expect a hook of it on the "
-                "parameters afterwards, whether the pass went well or not.",
+                "parameters afterwards.",
                 logger(BOUND, "loss.backward()", "return norms")),
-        Mistake("guard: left hooks, after an error", "", logger(BOUND, *REMOVED)),
+        Mistake("guard: left hooks, after an error", "A remove() behind the pass is not reached then.",
+                logger(BOUND, *REMOVED)),
         Mistake("guard: left hooks, all but one", "",
                 logger(BOUND, "try:", "    loss.backward()", "finally:", "    handles[-1].remove()", "return norms")),
         Mistake("norms of 0", "A gradient of zeros reaches one parameter, and its norm is 0. That is not the same as "

@@ -1,5 +1,6 @@
 """Exercise 12.4: reverse one branch."""
 
+import math
 import random
 
 from course_lib.teach.exercises.lesson_12.shared import PLAIN, hooks_in_words, leaf_like, mixed
@@ -117,7 +118,16 @@ def reversal_of_plain(answer, torch):
         return not_yet("In evaluation, where h requires no grad, the values are other ones.")
     if r.requires_grad or s.requires_grad:
         return almost("a graph in evaluation")
+    if not exact(answer, torch):
+        return correct("one branch is reversed, and nobody else has noticed. (Your values are not exactly "
+                       "those of h: a sum is rounded, and makes NaN of infinity. h * 1 is exactly h.)")  # fmt: skip
     return correct("one branch is reversed, and nobody else has noticed.")
+
+
+def exact(answer, torch):
+    """Is the result h to the last digit, and where h is infinite?"""
+    h = torch.tensor([0.7, 1.1, math.inf], requires_grad=True)
+    return answer(torch, h * 1, 0.3).tolist() == h.tolist()
 
 
 STARTER_4 = """\
@@ -163,13 +173,9 @@ def turn_round(torch, h, strength):
         turned("return h.detach() * (1 + strength) - h * strength"),
     ),
     mistakes=(
-        Mistake("guard: left hooks", "A hook on h also gets what comes back from the other head. The branch that is "
-                "to be turned needs a tensor of its own.",
-                turned("if h.requires_grad:", "    h.register_hook(lambda grad: -strength * grad)", "return h")),
         Mistake("both heads", "What comes back to h from the other head is changed, too. The branch that is to be "
                 "turned needs a tensor of its own, and a node of its own.",
-                turned("if h.requires_grad:", "    h.grad_fn.register_prehook(lambda came: (-strength * came[0],))",
-                       "return h * 1")),
+                turned("if h.requires_grad:", "    h.register_hook(lambda grad: -strength * grad)", "return h * 1")),
         Mistake("one memory", "Your tensor is a view of h: they share one memory. Whoever writes into one in place "
                 "(relu_, mul_) changes the other, or is refused. Make a tensor with memory of its own.",
                 turned("r = h.view_as(h)", GUARDED, HOOK_4, "return r")),

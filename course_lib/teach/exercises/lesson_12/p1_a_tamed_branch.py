@@ -39,8 +39,8 @@ EXERCISE = Predict(
                 [0.01, 0.01]),
         Mistake("after the node", "You cut off what the product sends to x, after the multiplication by 3. The hook "
                 "stands on the result of the product: it is called before that node runs.", [1.01, 2.01]),
-        Mistake("both ways", "You cut off the gradient of the connection as well. (With clamp_ in the place of clamp "
-                "you would be right; the lesson comes to that.)", [0.04, 0.04]),
+        Mistake("both ways", "You cut off the gradient of the connection as well. The hook stands on f, and what goes "
+                "to x over the connection does not pass f.", [0.04, 0.04]),
         Mistake("the branch alone", "That is what comes through the branch. The connection sends [1, 2] besides.",
                 [0.03, 0.03]),
         Mistake("the connection alone", "That is what comes through the connection. The branch sends something "

@@ -58,13 +58,13 @@ EXERCISE = Predict(
         Mistake("forwards", "The pass goes back from y to w: nothing can happen at w before the node of y has run.",
                 "DABEC", when=lambda given, _: before("A", "BCE")(given, _) or before("D", "BCE")(given, _)),
         Mistake("hook and prehook", "E is called before the node runs, C after it.", "BCEDA", when=before("C", "E")),
-        Mistake("node before tensor", "Near. First y's own hooks, which decide what its gradient is; then the node "
-                "is told what it will run on.",
+        Mistake("node before tensor", "Near. B is called with the gradient of y. E is told what the node will run on, "
+                "and that is what B has left of it.",
                 "EBCDA", when=lambda given, _: given.index("E") < given.index("B") < given.index("C")),
         Mistake("tensor after node", "B is called when the gradient of y is complete. By the time of C the node has "
                 "used it.", "ECBDA", when=before("C", "B")),
         Mistake("the leaf too early", "D is called with the gradient of w. Nobody knows it before the node of y has "
                 "run, and what C returns may change it.", "BEDCA", when=lambda given, _: True),
     ),
-    reveals=("B  →  E  →  the node runs", "they decide what the gradient is"),
+    reveals=("B  →  E  →  the node runs", "the tensor's own hooks come first, B and D"),
 )  # fmt: skip

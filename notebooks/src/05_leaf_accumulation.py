@@ -144,7 +144,7 @@ print("a leaf, if it becomes the result:", (w - 0.1 * w.grad).is_leaf)
 #
 # `with torch.no_grad():` helps, because it says that the step is not part of the computation.
 #
-# ## Exercise: an easy one already now
+# ## Exercises: an easy one already now
 #
 # (Exercises keep their numbers when they move, so they do not come in order.)
 #
@@ -467,7 +467,7 @@ print("\non our engine `given` still holds", given.tolist())
 # | `a + b` | *one* tensor is on its way to two leaves | copied | copied |
 # | the view | *two* tensors, `given` and what arrives, lie in one memory | kept as it is | copied, because `given` is still held |
 #
-# ## Exercise: whose memory it is
+# ## Exercises: whose memory it is
 #
 # **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: what arrives at `x` while `x.grad` is None must lie in memory that nobody else holds, neither you nor a later pass. (The check looks at that, so it can judge your answer on our engine, too.)
 
@@ -497,7 +497,7 @@ L.build("05")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine can train with micro-batches. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
 #
-# ## Exercise: a bit of everything
+# ## Exercises: a bit of everything
 #
 # **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer `"raises now"` (the offending line itself raises), `"raises at backward"` (a backward call raises, later), `"silently wrong"` (no error, but `got` is not what the comment asks for) or `"fine"`. One of them needs something from lesson 00: what a pass lets go of when it is over.
 #

@@ -24,7 +24,7 @@
 # - tell a gradient that is zero from a gradient that is missing, and say when the difference moves a weight;
 # - say who else can see the memory in which a gradient lies, and when you need a copy.
 #
-# **Minutes** 80, with the exercises; a rest is marked in the middle · **Needs** lesson 00, and lessons 01 to 04 for the piece of your own engine · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
+# **Minutes** 85, in two sittings of 45 and 40 with a rest between them; 10 are for your own engine · **Needs** lesson 00, and lessons 01 to 04 for the piece of your own engine · **Out of scope** optimizer classes (lesson 10), hooks in general (lesson 12)
 #
 # [← 04 The engine](04_the_engine.ipynb) · [all lessons](home.ipynb) · [06 Saved tensors →](06_saved_tensors.ipynb)
 
@@ -33,7 +33,7 @@ import course_lib as torch
 import warnings
 from fractions import Fraction
 
-from course_lib.teach import chart, draw, expect_error, lesson, step, watch
+from course_lib.teach import chart, expect_error, lesson, step, watch
 from course_lib.teach.records import recorded
 
 L = lesson(5)
@@ -127,9 +127,28 @@ for clears in (True, False):
 #
 # This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
 #
+# ## Why does `w -= lr * w.grad` raise?
+#
+# In the loops above, the step stands in `with torch.no_grad():`. An old and widely copied answer on a forum leaves this line out, and today it fails:
+
+# %% tags=["P12"]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+(w * w).sum().backward()
+for gradient in (w.grad, w.grad.data, w.grad.detach()):
+    with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
+        w -= 0.1 * gradient
+print("a leaf, if it becomes the result:", (w - 0.1 * w.grad).is_leaf)
+
+# %% [markdown]
+# The message does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. As the last line shows, a result is no leaf, and by itself it stores no gradient. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
+#
+# `with torch.no_grad():` helps, because it says that the step is not part of the computation.
+#
 # ## Exercises: an easy one already now
 #
-# **05.4 · Put the lines in order** (3 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one correct step of gradient descent.
+# (Exercises keep their numbers when they move, so they do not come in order.)
+#
+# **05.4 · Put the lines in order** (2 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one correct step of gradient descent.
 #
 # ```python
 # w.grad = None                             # A
@@ -144,13 +163,11 @@ order = None
 L.check("05.4", order)
 
 # %% [markdown]
-# ## Which tensors store the gradients that pass by?
+# ## Why does PyTorch add, if forgetting to clear hurts so much?
 #
-# Why does PyTorch add, if forgetting to clear hurts so much? Because adding is exactly what you want in two other situations: when a tensor is used several times in a program, and when a batch is too large for your memory. We look at them in this order.
+# Because adding is exactly what you want when a batch is too large for your memory. The next section is about that. (A tensor that is used twice in one program needs a sum, too. But that sum is taken earlier, as we now show.)
 #
-# Here `a` is used twice, once on the way to `h` and once on the way to `k`. So two gradients will travel towards it, a 3 and a 5.
-#
-# To see what arrives, we register a *hook* on `a`: a function of ours that is called with the gradient whenever one arrives (hooks are the subject of lesson 12). Look for two things: how often it is called, and what `h` and `k`, the tensors in the middle, store of the gradients that pass by.
+# Here `a` is used twice, on the way to `h` and on the way to `k`. So two gradients will travel towards it, a 3 and a 5. A *hook* on `a` is a function of ours that is called with each gradient that arrives (lesson 12). Guess: is it called once or twice?
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -158,17 +175,16 @@ a.register_hook(lambda grad: print("arrives at a:", grad))
 h, k = a * 3, a * 5
 h.retain_grad()
 (h + k).sum().backward()
-print("a.grad:", a.grad)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # asking for k.grad gives a warning
     print("h.grad:", h.grad, "k.grad:", k.grad)
 
 # %% [markdown]
-# **Notice:** the hook was called once, with 8s. Within one pass the engine adds up what comes along all paths before it lets `AccumulateGrad` run. So there are two sums. The sum over the *paths of one pass* is taken before the leaf is reached. The sum over *several passes* is taken in `.grad`.
+# Once, with 8s. The sum over the *paths of one pass* is taken before the leaf is reached. Only the sum over *several passes* is taken in `.grad`.
 #
-# Now the last line. `h` and `k` are results, not leaves. A gradient that comes by is sent on to the nodes before, and nothing remains. That saves a lot of memory in a network, where there are far more results than weights. If you want to look at one of them, ask for it before the pass with `retain_grad()`, as we did for `h`. We did not ask for `k`, so `k.grad` is None. (PyTorch also warns you when you read the `.grad` of such a tensor. We have switched the warning off for this one line, because None is what we want to show.)
+# `h` and `k` are results, so they pass their gradients on and keep nothing, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02; reading `k.grad` gives a warning there, too).
 #
-# > **The rule.** Only leaves store a gradient, and each of them receives one sum in a pass.
+# > **The rule.** Only leaves store a gradient unasked, and each of them receives one sum in a pass.
 #
 # ## Can a batch be cut into pieces?
 #
@@ -191,29 +207,12 @@ with warnings.catch_warnings():
 # %%
 L.predict("05.p2", None)
 
-# %% [markdown]
-# We make both graphs first, so that they fit into one picture. No pass has run yet. Look at the two coloured bands: `parts` draws them around the means, nodes 2 and 5, and writes there how many samples each of them averages. (`detail=0` leaves out what does not matter here.)
-
 # %%
 parts = [torch.tensor([2.0, 2.0, 2.0]), torch.tensor([10.0])]
 w = torch.tensor(1.0, requires_grad=True)
-first, last = [(w * part).mean() / 2 for part in parts]
-names = {"w": w, "first": first, "last": last, "three samples": parts[0], "the outlier": parts[1]}
-draw(first, last, names=names, detail=0, parts={"3 samples": (2, 2), "1 sample": (5, 5)})
-
-# %% [markdown]
-# **Notice:**
-#
-# - Each graph has a mean of its own. The upper one divides by 3, the lower one by 1. Then both results are divided by 2.
-# - The two graphs meet only in the green box of `w`, where their gradients are added.
-#
-# Now the two passes, one after the other:
-
-# %%
-first.backward()
-print("after the first part:", w.grad)
-last.backward()
-print("after the second:", w.grad)
+for part in parts:
+    ((w * part).mean() / 2).backward()
+    print("samples in this part:", len(part), "| w.grad", w.grad)
 
 # %% [markdown]
 # The result is 6 and not 4. To see why, ask how much each *sample* counts. That is a slope, too: how much does the loss change when this sample changes? So for once we make the samples a leaf, and read their `.grad`. Since `w` is 1, the loss is the mean of `x` itself.
@@ -236,7 +235,7 @@ chart({"how much a sample counts": counts}, across="sample (the fourth is the ou
 # %% [markdown]
 # **Notice:** in the whole batch each sample counts 1/4. In two parts the outlier counts 1/2, twice what it should, and the others count 1/6.
 #
-# You can read these numbers off the picture of the graphs. A sample of the first part is divided by 3, in its mean, and then by 2. The outlier is alone in its mean, so it is only divided by 2.
+# You can read these numbers off the program. A sample of the first part is divided by 3, in its mean, and then by 2. The outlier is alone in its mean, so it is only divided by 2.
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
@@ -258,7 +257,7 @@ log.only("saved", "freed", "accumulated")
 #
 # ## Exercises: cut your own batch
 #
-# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, so that only one part's graph is alive at a time. As it stands, the function makes the mistake of this lesson. Repair it. (`torch` is an argument because the check hands over the library on which it tries your function.)
+# **05.3 · Repair the micro-batches** (8 minutes). `parts` is a list of pairs `(x, y)` of one-dimensional tensors, of another length in each part, and `w` is one number. The function is to add the gradient of the mean squared error over *all* samples to what is in `w.grad` already. Each part must get a backward of its own, and what its graph has saved must be freed before the next part begins. As it stands, the function makes the mistake of this lesson. Repair it. (`torch` is an argument because the check hands over the library on which it tries your function.)
 
 
 # %%
@@ -271,13 +270,9 @@ def accumulate(torch, w, parts):
 L.check("05.3", accumulate)
 
 # %% [markdown]
-# ## A rest
-#
-# You know now how gradients get into `.grad`. Two things come next: how a gradient of zero differs from none at all, and who else can see a gradient's memory.
-#
 # ## Is a gradient of zero the same as no gradient?
 #
-# If nothing is to be seen in `.grad`, it is either None or a tensor of zeros. The two mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros are a gradient like any other: one that was written there when it was cleared, or one that has arrived and was zero, or several that add up to zero.
+# An "empty" `.grad` can be None or a tensor of zeros. The two mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros are a gradient like any other: one that was written there when it was cleared, or one that has arrived and was zero, or several that add up to zero.
 
 # %% tags=["C05.2"]
 u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
@@ -318,7 +313,7 @@ print(v.grad)
 # w        = w - lr * velocity
 # ```
 #
-# Let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*, and the step is skipped.
+# Let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*.
 #
 # **Predict.** What is `w` after each of the three steps? Answer with a list of three numbers.
 
@@ -377,7 +372,7 @@ state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None
 L.check("05.1", state)
 
 # %% [markdown]
-# **05.5 · Momentum that respects None** (8 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
+# **05.5 · Momentum that respects None** (5 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
 
 
 # %%
@@ -389,6 +384,10 @@ def momentum(torch, p, v, lr, mu):
 L.check("05.5", momentum)
 
 # %% [markdown]
+# ## A rest
+#
+# You know now how gradients get into `.grad`, and that zero and None differ there. What comes next is the memory in which they lie: who else can see it, and what your own engine has to do about that.
+#
 # ## In whose memory does a gradient lie?
 #
 # At the beginning `g` changed although no line of the program wrote to it. Two names stood for one tensor, and you had made the second name yourself. Can it also happen that the *engine* lets two names share one memory?
@@ -410,7 +409,7 @@ x = torch.ones(2, requires_grad=True)
 print(x.view(2, 1).shape, "in the memory of x:", x.view(2, 1).data_ptr() == x.data_ptr())
 
 # %% [markdown]
-# Backward, a view has just as little to do. Its slope is 1 everywhere, so the numbers stay as they are. All that it changes is the shape, from (2, 1) back to (2,). And it does that in the same way as forward.
+# Backward, a view has just as little to do. Its slope is 1 everywhere, so the numbers stay as they are. All that it changes is the shape, from (2, 1) back to (2,).
 #
 # Here two passes run, one with `given` and one with a clone of it. A hook on `x` asks of each gradient that arrives whether it lies in the memory of `given`:
 #
@@ -441,7 +440,7 @@ print(same)
 #
 # ## Does the leaf keep that memory?
 #
-# This is one of the few places where our engine and PyTorch differ. PyTorch makes the memory that arrives the leaf's `.grad`, and so saves a copy. Our engine makes a copy here. Below is a *record*: its first lines were printed by PyTorch once, and a test prints them again and compares. The program has sent ones backward twice, as above.
+# This is one of the few places where our engine and PyTorch differ. PyTorch makes the memory that arrives the leaf's `.grad`, and so saves a copy. Our engine makes a copy here. Below is what PyTorch printed for both of our programs, recorded once (a test compares it again). The last line is our engine's.
 
 # %% tags=["engine"]
 recorded("handed to backward")
@@ -461,49 +460,36 @@ print("\non our engine `given` still holds", given.tolist())
 #         leaf.grad += grad             # in place
 # ```
 #
-# How can somebody else see the memory of `grad`? In two ways, and you have met both:
+# Who counts as somebody else? PyTorch asks whether somebody else holds the same *tensor*. Our engine also asks whether somebody else sees the same *memory*. You have met both cases:
 #
-# | program | how | PyTorch | our engine |
+# | program | what is shared | first gradient: PyTorch | first gradient: our engine |
 # |---|---|---|---|
-# | `a + b` | *one* tensor is on its way to two leaves | copies | copies |
-# | the view | *two* tensors, `given` and what arrives, lie in one memory | does not copy | copies |
+# | `a + b` | *one* tensor is on its way to two leaves | copied | copied |
+# | the view | *two* tensors, `given` and what arrives, lie in one memory | kept as it is | copied, because `given` is still held |
 #
-# PyTorch asks whether somebody else holds the same *tensor*. Our engine also asks whether somebody else sees the same *memory*.
+# ## Exercises: whose memory it is
 #
-# ## Why does `w -= lr * w.grad` raise?
-#
-# There is one error that nearly everybody meets on the way to a first training loop. An old and widely copied answer on a forum writes the update like this, and today it fails:
+# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: what arrives at `x` while `x.grad` is None must lie in memory that nobody else holds, neither you nor a later pass. (The check looks at that, so it can judge your answer on our engine, too.)
 
-# %% tags=["P12"]
-w = torch.tensor([1.0, 2.0], requires_grad=True)
-(w * w).sum().backward()
-for gradient in (w.grad, w.grad.data, w.grad.detach()):
-    with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
-        w -= 0.1 * gradient
-print("a leaf, if it becomes the result:", (w - 0.1 * w.grad).is_leaf)
 
-# %% [markdown]
-# Read the message slowly, because its subject is easy to miss. It does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. As the last line shows, a result is no leaf, and by itself no gradient would be stored in it again. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
-#
-# What helps is to say that the step is not part of the computation: `with torch.no_grad():`. And while we are writing to `.grad` by hand: a gradient of the wrong shape is refused at once, before it can do harm.
+# %%
+def passes(torch, x, g, times):
+    for _ in range(times):
+        x.view(-1, 1).backward(g)
 
-# %% tags=["P12"]
-with torch.no_grad():
-    w -= 0.1 * w.grad
-print(w)
-with expect_error(RuntimeError, "attempting to assign a gradient of size '[3]'"):
-    w.grad = torch.ones(3)
+
+L.check("05.6", passes)
 
 # %% [markdown]
 # ## Build your own engine: one accumulator for each leaf
 #
 # Your engine from lesson 04 makes a new `AccumulateGrad` each time a leaf is used, and it adds out of place: `leaf.grad = leaf.grad + grad`. Now you know what it should do. In `my_engine.py`, which lies beside this notebook:
 #
-# 1. Make one accumulator for each leaf, and use it for as long as any graph leads to it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
+# 1. Make one accumulator for each leaf, and use it again as long as a graph still holds it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
 # 2. When the first gradient arrives, store a **clone** of it. You will need a row for `clone` in your table: it copies, and its slope is 1.
 # 3. When `.grad` is there already, add to it **in place**, so that whoever holds the tensor sees the sum.
 #
-# These are about twelve lines. The slip that nearly everybody makes is to leave out the clone. Then `(a + b).backward(g)` makes your `g` the `.grad` of `a` and of `b`, and the next pass writes into all three.
+# These are about twelve lines, and ten minutes. The slip that nearly everybody makes is to leave out the clone. Then `(a + b).backward(g)` makes your `g` the `.grad` of `a` and of `b`, and the next pass writes into all three.
 
 # %%
 L.build("05")
@@ -511,7 +497,7 @@ L.build("05")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine can train with micro-batches. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
 #
-# ## Exercises: what happens, and whose memory it is
+# ## Exercises: a bit of everything
 #
 # **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer `"raises now"` (the offending line itself raises), `"raises at backward"` (a backward call raises, later), `"silently wrong"` (no error, but `got` is not what the comment asks for) or `"fine"`. One of them needs something from lesson 00: what a pass lets go of when it is over.
 #
@@ -534,18 +520,6 @@ L.build("05")
 verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 
 L.check("05.2", verdicts)
-
-# %% [markdown]
-# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: a gradient that arrives while `x.grad` is None, as in the first pass here, must lie in memory of its own. That may be neither the memory of `g` nor that of a gradient of another pass. (The check looks at what arrives, so that it can judge your answer on our engine, too.)
-
-
-# %%
-def passes(torch, x, g, times):
-    for _ in range(times):
-        x.view(-1, 1).backward(g)
-
-
-L.check("05.6", passes)
 
 # %% [markdown]
 # ## What you can now claim
@@ -571,7 +545,7 @@ L.check("05.6", passes)
 # - **C05.4** Two leaves that receive equal gradients from one addition keep them in separate memory.
 # - **C05.10** A gradient handed to backward can arrive at a leaf as the caller's own memory; a clone of it cannot.
 #
-# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition" with reason. As PyTorch keeps the memory of a view, in rare programs two leaves come to share one. Our engine copies a view, unless nobody else can see its memory. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
+# **Left out, compared with PyTorch.** Claim C05.4 says "from one addition" with reason. As PyTorch keeps the memory of a view, in rare programs two leaves come to share one: after `(a.view(2, 1) + b.view(2, 1)).backward(g)`, `a.grad` and `b.grad` lie in the memory of `g`. Our engine copies a view as long as somebody else can see its memory. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
 #
 # **Read on in our engine:** `AccumulateGrad` and `may_be_taken_over` in `course_lib/engine/graph.py`.
 #

@@ -49,6 +49,11 @@ def test_c05_4_two_leaves_share_no_gradient_memory(torch):
     b.grad.mul_(10)
     assert (a.grad.tolist(), b.grad.tolist(), given.tolist()) == ([100.0] * 2, [10.0] * 2, [1.0] * 2)
 
+    a, b, given = leaf(torch, 1.0, 1.0), leaf(torch, 1.0, 1.0), torch.ones(2, 1)  # why it says "from one addition"
+    (a.view(2, 1) + b.view(2, 1)).backward(given)
+    memories = len({each.data_ptr() for each in (a.grad, b.grad, given)})
+    assert memories == (3 if torch.__name__ == "course_lib" else 1)
+
 
 def test_c05_5_results_keep_no_gradient(torch):
     """A tensor that is not a leaf keeps its gradient only if `retain_grad()` was called on it."""

@@ -515,7 +515,7 @@ def picture(torch, lesson):
         return slope, {"x": x, "slope": slope}, "(slope,) = grad(x * x.exp(), x, create_graph=True)"
     if lesson == 5:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
-        words = "y = (x * x).sum(), behind (x * 3).sum().backward() and (x * 5).sum().backward()"
+        words = "y = (x * x).sum(), after (x * 3).sum().backward() and (x * 5).sum().backward()"
         (x * 3.0).sum().backward()
         (x * 5.0).sum().backward()
         return (x * x).sum(), {"x": x}, words

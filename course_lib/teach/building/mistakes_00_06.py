@@ -420,6 +420,51 @@ def buffer_replaced(torch):
 # --- 05: where gradients end up ----------------------------------------------------------------------------
 
 
+CLONE = 'Tensor.clone = operation("Clone", lambda a: a.copy(), lambda g: g)'
+
+
+@mistake(5, "Your table has no row for `clone` yet. It copies the array, and its slope is 1.", (CLONE + "\n", ""),
+         only=True)  # fmt: skip
+def no_row_for_clone(torch):
+    x = leaf(torch)
+    try:
+        (x * 1.0).backward()
+    except AttributeError as error:
+        return error.name == "clone"
+    return False
+
+
+@mistake(5, "`x.clone()` has no history, although `x` requires a gradient. A clone is an operation like others: give "
+         "it a row in your table, with the slope 1.",
+         (CLONE, "Tensor.clone = lambda self: Tensor(self.array.copy())"), only=True)  # fmt: skip
+def clone_without_a_node(torch):
+    return hasattr(torch.Tensor, "clone") and leaf(torch).clone().grad_fn is None
+
+
+@mistake(5, "Your `clone` gives the same array back, so nothing is copied. NumPy's `a.copy()` makes a new one.",
+         (CLONE, CLONE.replace("a.copy()", "a")), only=True)  # fmt: skip
+def clone_copies_nothing(torch):
+    x = leaf(torch, [1.0, 2.0])
+    memory = getattr(x, "array", None)
+    return memory is not None and np.shares_memory(memory, x.clone().array)
+
+
+@mistake(5, "The gradient behind `x.clone()` is wrong. A clone has the same numbers, so its slope is 1: send on what "
+         "arrives.", (CLONE, CLONE.replace("lambda g: g", "lambda g: g * 2")), only=True)  # fmt: skip
+def slope_of_clone(torch):
+    x = leaf(torch)
+    (x.clone() * 3.0).backward()
+    return x.grad is None or x.grad.item() != 3
+
+
+@mistake(5, "Your `clone` gives numbers of another dtype. A leaf of float64 would get a gradient of float32. NumPy's "
+         "`a.copy()` keeps the dtype.",
+         (CLONE, CLONE.replace("a.copy()", "np.array(a, dtype=np.float32)")), only=True)  # fmt: skip
+def clone_of_another_dtype(torch):
+    x = torch.Tensor(np.array([1.0, 2.0]))
+    return getattr(x.clone(), "array", x).dtype != getattr(x, "array", x).dtype
+
+
 @mistake(5, "Two leaves share the memory of one gradient: a pass that adds to the one changes the other. The first "
          "gradient that arrives has to be cloned, since the same tensor may have been sent to others.",
          ("leaf.grad = grad.clone()", "leaf.grad = grad"))  # fmt: skip
@@ -472,6 +517,20 @@ def strong_accumulator(torch):
     del a
     gc.collect()
     return left and look() is None  # it was the leaf that held it
+
+
+@mistake(5, "A leaf whose graphs are all gone is still alive: something of your engine holds it, or its accumulator, "
+         "for ever. Only graphs may hold an accumulator. Let the leaf remember it by `weakref.ref`.",
+         ("    node = tensor.accumulator and tensor.accumulator()\n", "    node = ACCUMULATORS.get(id(tensor))\n"),
+         ("        tensor.accumulator = weakref.ref(node)", "        ACCUMULATORS[id(tensor)] = node"),
+         ("def gradient_edge(tensor):", "ACCUMULATORS = {}\n\n\ndef gradient_edge(tensor):"), only=True)  # fmt: skip
+def kept_for_ever(torch):
+    x = leaf(torch)
+    look = weakref.ref(x)
+    (x * 1.0).backward()
+    del x
+    gc.collect()
+    return look() is not None
 
 
 # --- 06: saved tensors -------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ EXERCISE = Exercise(
                      "backward()", "backward()\n    with torch.no_grad():\n        w -= 0.1 * w.grad")),
         Mistake("never divided", "The weights are equal now, but this is the gradient of the sum; the mean was asked "
                 "for.", ACC + "    for x, y in parts:\n" + "        ((x * w - y) ** 2).sum().backward()\n"),
-        Mistake("erased what was there", "The gain is right, but w.grad held something before, and that has been "
+        Mistake("erased what was there", "What you add is right, but w.grad held something before, and that has been "
                 "lost.", edit("):", "):\n    w.grad = None", "loss = ", "(", "\n        (loss", "")),
         Mistake("last part only", "Only the last part is left: clearing inside the loop throws the others away.",
                 edit("loss = ", "w.grad = None\n        (", "\n        (loss", "")),

@@ -48,7 +48,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="05.4", kind="reorder", title="Put the lines in order", minutes=3, difficulty=1, puzzles=(12,),
+    id="05.4", kind="reorder", title="Put the lines in order", minutes=2, difficulty=1, puzzles=(12,),
     question="A: `w.grad = None`, B: `loss.backward()`, C: the update, D: the loss. Give an order, as a string, that "
     "makes every pass of the loop one correct step of gradient descent.",
     name="order", starter="order = None\n",

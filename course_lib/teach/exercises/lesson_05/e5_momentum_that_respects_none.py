@@ -64,6 +64,8 @@ def judge_momentum(answer, torch, shape, mu):
         for name, (where, _) in worlds.items():
             if agree(flat(p), where):
                 return almost(name)
+        if agree(flat(p), at) and agree(flat(v), [lr * s for s in speed]):
+            return almost("velocity scaled")
         if agree(flat(p), at):
             return not_yet(f"p is right, but with mu={mu:.2g} v became {_short(flat(v))}, not {_short(speed)}.")
         return not_yet(f"With lr={lr}, p went from {_short(before)} to {_short(flat(p))}, not to {_short(at)}.")
@@ -113,7 +115,7 @@ def _short(numbers):
 STEP = "def momentum(torch, p, v, lr, mu):\n"
 
 EXERCISE = Exercise(
-    id="05.5", kind="repair", title="Momentum that respects None", minutes=8, difficulty=2, puzzles=(13,),
+    id="05.5", kind="repair", title="Momentum that respects None", minutes=5, difficulty=2, puzzles=(13,),
     question="One step of SGD with momentum: v becomes mu times itself plus the gradient, then p moves by -lr times "
     "v. Same tensors afterwards; p.grad is only read; without a gradient, nothing is touched.",
     name="momentum", starter=STEP + "    v = mu * v + p.grad\n    p = p - lr * v\n",
@@ -147,6 +149,9 @@ EXERCISE = Exercise(
                      "return\n    ", "",
                      "\n        v.mul_(mu).add_(p.grad)\n        p.sub_(lr * v)",
                      "\n            v = mu * v + p.grad\n            p -= lr * v")),
+        Mistake("velocity scaled", "p moved rightly, but v was multiplied by lr on the way, and the next step begins "
+                "with that. Compute `lr * v` as a new tensor.",
+                edit("p.sub_(lr * v)", "p.sub_(v.mul_(lr))")),
         Mistake("velocity too late", "p moved by the old velocity: first the velocity takes in the gradient, then p "
                 "moves.",
                 edit("None", "not None",
@@ -256,8 +261,8 @@ EXERCISE = Exercise(
                 + "            v.mul_(mu).add_(p.grad)\n"
                 + "            p.sub_(lr * v)\n"
                 + "            p.grad = None\n"),
-        Mistake("memory exchanged", "p or v lies in other memory than before, as after `p.data = …`: a view of it, "
-                "made before, does not see the step.",
+        Mistake("memory exchanged", "p or v lies in other memory than before, as after `p.data = …`. Whoever looks "
+                "at the old memory does not see the step.",
                 edit("None:\n        return\n    with torch.no_grad():\n        v.mul_(mu).add_(p.grad)\n"
                      "        p.sub_(lr * v)",
                      "not None:\n        v.data = mu * v + p.grad\n        p.data = p.data - lr * v")),

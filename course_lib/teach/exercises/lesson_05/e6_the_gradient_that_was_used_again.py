@@ -18,19 +18,22 @@ def check(answer, torch):
     """
     times = 3  # as in the question; and then 2 and 1
     x, g = torch.ones(2, requires_grad=True), _column(torch)
-    arrived, empty = [], []
+    arrived, found, left = [], [], []  # kept alive, so that equal places mean one memory
 
     def note(grad):
-        arrived.append(grad)  # kept alive, so that equal places mean one memory
-        empty.append(x.grad is None)
+        arrived.append(grad)
+        found.append(x.grad)
 
     x.register_hook(note)
+    x.register_post_accumulate_grad_hook(lambda leaf: left.append(leaf.grad))
     answer(torch, x, g, times)
     places = [place(grad) for grad in arrived]
     if not places:
         return almost("by hand") if x.grad is not None else not_yet("No gradient arrived at x by a backward pass.")
-    moved_in = [place for place, nothing in zip(places, empty, strict=True) if nothing]
+    moved_in = [place for place, grad in zip(places, found, strict=True) if grad is None]
     if place(g) in moved_in:
+        if len(moved_in) == 1 and len(found) > 1 and place(found[1]) != place(left[0]):
+            return almost("copied afterwards")
         only_first = len(places) > 1 and place(g) not in places[1:]
         return almost("handed over at first" if only_first else "still the caller's")
     if any(places.count(one) > 1 for one in moved_in) and len(moved_in) < 2:
@@ -102,9 +105,12 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake("still the caller's", "What arrives at x lies in g's memory while x.grad is None, so that PyTorch "
-                "may make it x.grad. detach(), .data, a view and contiguous() give one memory another name; "
-                "something has to be copied or computed.",
+                "may make it x.grad. detach(), .data, a view and contiguous() give one memory another name, and "
+                "a clone of x copies no gradient. What you hand to backward has to be copied or computed.",
                 PASSES + LOOP + "        x.view(-1, 1).backward(g.detach())\n"),
+        Mistake("copied afterwards", "You copy x.grad after the first pass, which saves g, too. But until then "
+                "PyTorch has g's own memory as x.grad. Nothing was to be shared when the gradient arrives.",
+                PASSES + LOOP + "        x.view(-1, 1).backward(g)\n        x.grad = x.grad.clone()\n"),
         Mistake("handed over at first", "The first pass has handed over the caller's own memory before anything was "
                 "copied.", PASSES + LOOP + "        x.view(-1, 1).backward(g)\n        g = g.clone()\n"),
         Mistake("one clone for all", "The caller's g is safe, but all passes are given one clone. In PyTorch it "

@@ -31,8 +31,8 @@ EXERCISE = Predict(
     otherwise=lambda answer, _: f"The program prints something else than {list(answer)}. What does each pass send "
     "to w?",
     mistakes=(
-        Mistake("put aside", "[3, 3] would be right if `g` were a copy; it is a second name for the tensor that is "
-                "added to.", [3, 3]),
+        Mistake("put aside", "[3, 3] would be right if `g` were a copy, or if the sum went into a new tensor, as in "
+                "your own engine of lesson 04. But `g` is a second name for the tensor that is added to.", [3, 3]),
         Mistake("overwritten", "[5, 5] is the second pass alone; backward adds to what is there, it does not replace "
                 "it.", [5, 5]),
         Mistake("multiplied", "15 multiplies the slopes; that happens along one path, and these are two separate "

@@ -20,8 +20,8 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="05.p3", title="Zero, None and momentum", minutes=2, difficulty=2, puzzles=(13,),
-    question="Momentum 0.9, learning rate 1, `w` is 1 and the velocity 0. The gradients are 1, then 0, then None (that "
-    "step is skipped). What is `w` after each of the three steps? A list of three numbers.",
+    question="Momentum 0.9, learning rate 1, `w` is 1 and the velocity 0. The gradients are 1, then 0, then None. "
+    "What is `w` after each of the three steps? A list of three numbers.",
     hints=(
         "Write down the velocity after each step, too. It is not cleared between steps.",
         "With the gradient 0 the first of the two lines still has a term that is not 0.",

@@ -8,7 +8,8 @@ from course_lib.teach.practice.exercise import Mistake
 from course_lib.teach.practice.table import WhichHappens, happens
 
 PROGRAMS = {
-    "A": ("loss = loss_of()", "loss.backward(retain_graph=True)", "optimizer.step()", "loss.backward()"),
+    "A": ("loss = loss_of()", "loss.backward(retain_graph=True)", "optimizer.step()", "loss.backward()",
+          "optimizer.step()"),
     "B": (
         "step()",
         "before = [p.item() for p in model.parameters()]",
@@ -77,7 +78,8 @@ EXERCISE = WhichHappens(
     hints=(
         "For A and B: which of the two weights does backward still have to read, and was that one written to?",
         "For C to F: do two names mean one memory, and do the optimizer and the model mean the same tensors?",
-        "For G: what does a step look at, and what is still there?",
+        "For G: what does a step look at, and what is still there? For H: is p.double() a parameter of the model, or a "
+        "result that was computed from one?",
     ),
     why="A writes a weight that backward has to read; B writes the one that it does not. C keeps no copy, D does. In "
     "E the optimizer holds the old layer, in F the model has its old parameters with new values. In G an old gradient "

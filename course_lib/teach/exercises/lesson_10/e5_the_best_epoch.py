@@ -172,7 +172,7 @@ EXERCISE = Exercise(
                 "counts as false: `not best` and `best or …` take it for nothing.)",
                 SOLVED_5.replace("loss < best", "not best or loss < best").replace('float("inf")', "None")),
         Mistake("buffers forgotten", "The parameters are those of the best epoch, but not all buffers are. Batch "
-                "norm has running averages and a count of batches, and they belong to the state, too.",
+                "norm has running averages (and counts its batches), and they belong to the state, too.",
                 SOLVED_5.replace(COPIED, "[p.detach().clone() for p in model.parameters()]")
                     .replace("    model.load_state_dict(kept)\n", "    with torch.no_grad():\n"
                              "        for p, old in zip(model.parameters(), kept):\n            p.copy_(old)\n")),

@@ -153,7 +153,8 @@ EXERCISE = Exercise(
         edit("with torch.no_grad():", "with torch.inference_mode():"),
     ),
     mistakes=(
-        Mistake("guard: wrote into an argument, by the batch", "", edit("    net.eval()\n", "")),
+        Mistake("guard: wrote into an argument", "In train mode the forward pass of batch norm itself moves its "
+                "buffers, under no_grad too. Does the test run in eval mode?", edit("    net.eval()\n", "")),
         Mistake("tested in train mode", "A forward pass runs with a layer in train mode. There batch norm looks at the "
                 "batch, and dropout throws numbers away.",
                 edit("    net.eval()\n", "    import copy\n\n    net = copy.deepcopy(net).train()\n", MODES, "")),

@@ -78,5 +78,5 @@ EXERCISE = Predict(
                 "numbers for both.", ["B"]),
         Mistake("none", "An empty list: but the lesson has just seen such a test, in eval mode.", []),
     ),
-    reveals=("two of three answers are wrong", "so what makes them zeros is subtracted away", "30% right"),
+    reveals=("two of three answers are wrong", "that is what makes them zeros", "30% right"),
 )  # fmt: skip

@@ -109,6 +109,15 @@ def is_dense(array):
     return array.size > 0
 
 
+def strides_of(array):
+    """How many elements to step over to get to the next one, for each dimension of an array."""
+    size = array.itemsize
+    if array.ndim == 2:
+        row, column = array.strides
+        return row // size, column // size
+    return tuple([step // size for step in array.strides])
+
+
 def packed_strides(shape):
     """The steps, in elements, of a tensor whose elements lie one after the other; NumPy knows none for no elements."""
     return tuple(math.prod(max(n, 1) for n in shape[d + 1 :]) for d in range(len(shape)))

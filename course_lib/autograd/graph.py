@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from course_lib.arrays import messages
 from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import AccumulateGrad, Node, RemovableHandle, public_edge
+from course_lib.engine.graph import AccumulateGrad, Node, public_edge
+from course_lib.engine.hooks import RemovableHandle
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import count_write, gradient_edge
 from course_lib.surface.left_out import doors
@@ -170,7 +171,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             return
         if task not in passes:
             running = nodes_in(task)
-            caught = running & set(task.captures or ())
+            caught = running & set(task.captures)
             if any(type(node) is AccumulateGrad and node in caught for node in nodes):
                 raise RuntimeError(
                     "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "

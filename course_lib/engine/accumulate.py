@@ -28,7 +28,7 @@ def copy_like(grad, like):
         return np.array(grad, order="C")
     order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
     copy = np.empty([like.shape[d] for d in order], grad.dtype).transpose(np.argsort(order))
-    if copy.strides != like.strides:
+    if copy.strides != like.strides:  # the leaf has gaps: PyTorch then makes rows
         return np.array(grad, order="C")
     copy[...] = grad
     return copy

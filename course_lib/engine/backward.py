@@ -31,8 +31,8 @@ wrapped where they are called. With create_graph=True tensors flow, every formul
 the pass leaves a graph behind it: double backward is nothing else.
 
 Note [Fast and careful]
-`evaluate` tells the story of a pass, and `run_with_care` that of a node: read these first. Nearly every pass is on
-arrays and runs all nodes that it reaches; for these there is `evaluate_fast`, which does the same in half the time.
+`evaluate` tells the story of a pass, and `run_with_care` that of a node: read these. Nearly every pass is on arrays
+and runs all nodes that it reaches; for these there is `evaluate_fast`, which does the same in half the time.
 """
 
 import warnings
@@ -66,43 +66,44 @@ class GraphTask:
     run passes over one graph, and a hook can start another pass inside of one.
 
     roots     the edges it starts from, and `seeds`, the gradient given for each; both become those of `root`
-    captures  {node: [(output number, position in the answer)]} for autograd.grad; None for backward()
+    captures  {node: [(output number, position in the answer)]} for autograd.grad; empty for backward()
     needed    the nodes that must run to reach the inputs asked for; None when all must
-    reached   those, and the nodes at which a gradient is only caught
+    is_plain  True for the usual pass, on arrays and through every node: `evaluate_fast` takes it
     """
 
     __slots__ = ("root", "create_graph", "retain_graph", "captures", "captured", "dependencies", "buffers", "ready",
-                 "leaves", "needed", "reached", "anomaly", "is_plain", "__weakref__")  # fmt: skip
+                 "leaves", "needed", "anomaly", "is_plain", "__weakref__")  # fmt: skip
 
     def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
         self.root = GraphRoot()
         self.root.edges, self.root.seeds = tuple(roots), tuple(seeds)
         self.create_graph, self.retain_graph = create_graph, retain_graph
-        self.captures, self.captured = captures, {}
+        self.captures, self.captured = captures or {}, {}
         self.dependencies = {}  # how many consumers a node still waits for; absent means one
         self.buffers = {}  # the gradient collected so far for each node that waits for more
         self.ready = []  # nodes whose gradient is complete: heap of (-sequence number, node, gradient)
         self.leaves = []  # ... and AccumulateGrad nodes with theirs, which run before all others
-        self.needed = self.reached = None
+        self.needed = None
         self.anomaly = state.anomaly
         nodes = self.count_dependencies()
-        if captures is not None or accumulate_into:
+        if captures or accumulate_into:
             self.find_needed(nodes, accumulate_into)
-        self.is_plain = self.needed is None and not (create_graph or self.anomaly or state.inference)
+        self.is_plain = self.needed is None and not (create_graph or self.anomaly)
 
     def count_dependencies(self):
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
 
         Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
-        starve. Most nodes have one consumer, so only counts above one are stored. The list grows while it is walked:
-        that replaces recursion, which a graph a million nodes deep would not survive.
+        starve. Most nodes have one consumer, so only counts above one are stored. An edge to one of several outputs is
+        stored, too, with a 1 that nobody counts: so all edges for which `collect` has something to do are keys. The
+        list grows while it is walked: that replaces recursion, which a graph a million nodes deep would not survive.
         """
         dependencies, nodes, mark = self.dependencies, [self.root], object()
         with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
             for node in nodes:
                 for edge in node.edges:
                     if edge:
-                        if type(edge) is tuple:  # one of several outputs: sends `evaluate` to `collect`
+                        if type(edge) is tuple:  # one of several outputs
                             dependencies[edge], edge = 1, edge[0]
                         if edge.visited is mark:
                             dependencies[edge] = dependencies.get(edge, 1) + 1
@@ -144,18 +145,25 @@ class GraphTask:
         So one look at each node decides: it is needed when something that it leads to is. What an input was computed
         from is not, and neither runs nor loses its saved tensors.
         """
-        self.needed, self.reached = needed, reached = set(accumulate_into), {*accumulate_into, *(self.captures or ())}
+        self.needed = set(accumulate_into)
         order = sorted([node for node in nodes if node.edges], key=attrgetter("sequence_nr"))
         for node in order:
             for edge in node.edges:
-                if edge and (edge[0] if type(edge) is tuple else edge) in reached:
-                    needed.add(node)
-                    reached.add(node)
+                if edge and self.wants(edge[0] if type(edge) is tuple else edge):
+                    self.needed.add(node)
                     break
+
+    def must_run(self, node):
+        """True for nodes on a path to what was asked for; in an ordinary pass for all."""
+        return self.needed is None or node in self.needed
+
+    def wants(self, node):
+        """True for those that must run, and for those at which a gradient is only caught; asked when not all run."""
+        return node in self.needed or node in self.captures
 
     def skips(self, node):
         """True for nodes that lead to nothing that was asked for: their gradient is dropped where it arrives."""
-        if self.reached is None or node in self.reached:
+        if self.needed is None or node in self.needed or node in self.captures:
             return False
         roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
         # In `grad(y, x)` with a y that does not depend on x, y's node is visited all the same: its tensor hooks run.
@@ -167,7 +175,7 @@ class GraphTask:
         if self.needed is None or not node.chooses:
             return run(grad)
         ends = [edge[0] if type(edge) is tuple else edge for edge in node.edges]
-        return run(grad, [edge if end in self.reached else None for edge, end in zip(node.edges, ends, strict=True)])
+        return run(grad, [edge if self.wants(end) else None for edge, end in zip(node.edges, ends, strict=True)])
 
 
 class GraphRoot(Node):
@@ -179,25 +187,22 @@ class GraphRoot(Node):
     __slots__ = ("seeds",)
     sequence_nr = LEAVES_FIRST - 1
 
-    def apply(self, grad):
-        return self.seeds
-
 
 def evaluate(task):
     """Run a backward pass: deliver what a node sends, choose the next one, run it; from the root until none is left.
 
     `node` is what ran last and `grads` what it sends, one for each of its edges. The root sends the gradients that the
-    caller gave.
+    caller gave. `skips`, here, and `wants` and `capture`, further on, are about autograd.grad and `inputs=` only.
     """
     if task.is_plain:
         evaluate_fast(task)
         return
-    node, grads = task.root, task.root.seeds
+    node, grads, dependencies = task.root, task.root.seeds, task.dependencies
     while node is not None:
         # 1. Deliver: what is complete is queued, unless it leads to nothing that was asked for.
         for edge, grad in zip(node.edges, grads, strict=True):
             following = edge or None  # None: the input was a constant, or its edge is a dead end
-            if edge in task.dependencies:  # it has several consumers, or is one of several outputs
+            if edge in dependencies:  # it has several consumers, or is one of several outputs
                 following, grad = task.collect(edge, grad)
             if following is not None and not task.skips(following):
                 task.queue(following, grad)
@@ -205,7 +210,8 @@ def evaluate(task):
         # array that is held longer than it is needed is memory that a large model does not have.
         grads = grad = None
         # 2. Choose: leaves at once, otherwise the node that was made last.
-        run_leaves(task, node)
+        if task.leaves:
+            run_leaves(task, node)
         _, node, grad = heappop(task.ready) if task.ready else (None, None, None)
         # 3. Run it, let go of what it kept, and undo what broadcasting did to its inputs.
         if node is not None:
@@ -225,6 +231,7 @@ def evaluate_fast(task):
     owned = set()  # nodes whose buffer was made here by adding, so that more can be added in place
     newest, newest_number, arrived = None, -1, None
     while True:
+        # 1. Deliver.
         for edge, grad in zip(node.edges, grads):  # noqa: B905  (strict=True costs 3 % of a chain)
             if not edge:
                 continue  # the input was a constant
@@ -259,6 +266,7 @@ def evaluate_fast(task):
             else:
                 heappush(ready, (-number, following, grad))
         grads = grad = have = None
+        # 2. Choose.
         if leaves:
             run_leaves(task, node, newest)
         if newest is not None and (not ready or newest_number > -ready[0][0]):
@@ -268,6 +276,7 @@ def evaluate_fast(task):
             _, node, grad = heappop(ready)
         else:
             return
+        # 3. Run.
         if grad is not None and node.hooks is None:
             grads = node.apply(grad)
             if node.releases and not retain:
@@ -299,8 +308,8 @@ def run_and_release(task, node, grad):
 
     An error in a hook leaves what has not run yet as it was.
     """
-    is_needed = task.needed is None or node in task.needed
-    special = node.hooks is not None or task.anomaly or (task.captures and node in task.captures)
+    is_needed = task.must_run(node)
+    special = node.hooks is not None or task.anomaly or node in task.captures
     if grad is None or special or not is_needed:
         grads = run_with_care(task, node, grad)
         grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node
@@ -315,15 +324,15 @@ def run_with_care(task, node, grad):
     """Run a node, with whatever may be special about it.
 
     In PyTorch's order: hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks. The gradient
-    that autograd.grad asked for is caught after the tensor hooks; but first of all if the node must run as well, since
-    another input lies behind it.
+    that autograd.grad asked for is caught after the tensor hooks: grad(loss, [h]) gives what h's hooks made of it. But
+    in grad(loss, [h, x]), with x behind h, h's node must run as well, and then it is caught before h's hooks.
     """
     several = node.several_outputs
     if task.anomaly:
         state.evaluating = node
     grads = (grad or [None] * node.output_count) if several else [grad]
-    is_needed = task.needed is None or node in task.needed
-    if task.captures and node in task.captures and is_needed:
+    is_needed = task.must_run(node)
+    if is_needed and node in task.captures:
         capture(task, node, grads)
     if type(node) is AccumulateGrad:
         return run_leaf(task, node, grads, is_needed)
@@ -367,6 +376,7 @@ def run_leaf(task, node, grads, is_needed):
         node.apply(grads[0])
         if state.anomaly and meta.grad is not None and meta.grad.version is not None:
             state.anomaly.note_write(meta.grad.version)
+    # PyTorch calls these through the loop for tensor hooks as well: hence the same errors for what they return.
     if call_tensor_hooks(meta.post_accumulate_hooks or {}, node.variable) is not node.variable:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node.hooks is not None:
@@ -376,7 +386,7 @@ def run_leaf(task, node, grads, is_needed):
 
 def capture(task, node, grads):
     """Keep what autograd.grad was asked for."""
-    for output_nr, position in (task.captures or {}).get(node, ()):
+    for output_nr, position in task.captures.get(node, ()):
         task.captured[position] = grads[output_nr]
 
 
@@ -399,6 +409,81 @@ def run(task):
     finally:
         state.task, state.evaluating = outer, evaluating
         grad_mode.set_grad_mode(before)
+
+
+# --- what users call ----------------------------------------------------------------------------------------
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on.
+
+    With `inputs` only those tensors receive a gradient, leaves or not. RuntimeError when a tensor has no history,
+    or a gradient is missing for one with several elements, or has another shape. `grad_variables` is the old name of
+    `grad_tensors`.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(messages.GRADIENTS_TWICE)
+        grad_tensors = grad_variables
+    targets = set()
+    if inputs is not None and not (inputs := as_list(inputs)):
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots, seeds = begin(as_list(tensors), grad_tensors, create_graph)
+    for tensor in inputs or ():
+        if isinstance(tensor, Tensor) and (not requires_grad(tensor) or tensor.grad_fn is not None):
+            tensor.retain_grad()  # how a computed tensor gets its `.grad`; one without gradient is refused
+        targets.add(edge_of_input(tensor)[0])
+    retain_graph = create_graph if retain_graph is None else retain_graph
+    try:
+        run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
+    finally:
+        if create_graph:
+            warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
+
+
+def grad(
+    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+    is_grads_batched=False, materialize_grads=False,
+):
+    """The gradients of `outputs` (weighted by `grad_outputs`) for `inputs`, as a tuple (a dict for a dict).
+
+    Nothing is stored in `.grad`. RuntimeError for an input that the outputs do not depend on, unless allow_unused
+    (then None) or materialize_grads (then zeros). `only_inputs` is a relic: whatever it is, it changes nothing.
+    """
+    if not only_inputs:
+        warnings.warn(messages.ONLY_INPUTS, FutureWarning, stacklevel=2)
+    if is_grads_batched:
+        raise errors.not_supported("is_grads_batched", "Call autograd.grad once for each gradient.")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    wanted = as_list(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    roots, seeds = begin(as_list(outputs), grad_outputs, create_graph)
+    captures = {}
+    for position, tensor in enumerate(wanted):
+        node, output_nr = edge_of_input(tensor)
+        captures.setdefault(node, []).append((output_nr, position))
+    task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
+    run(task)
+    results = finish_gradients(task, wanted, allow_unused, materialize_grads)
+    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
+
+
+def _backward_of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Compute gradients of this tensor for all leaves it was computed from, and add them to their `.grad`.
+
+    gradient: what to start with, of this tensor's shape; may be left out for a single element.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+_backward_of_tensor.__name__, _backward_of_tensor.__qualname__ = "backward", "Tensor.backward"
+Tensor.backward = _backward_of_tensor
 
 
 # --- roots and seeds: where a pass begins, and what is asked of it ------------------------------------------
@@ -475,74 +560,6 @@ def edge_of_root(root):
     return gradient_edge(root)
 
 
-def _backward_of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    """Compute gradients of this tensor for all leaves it was computed from, and add them to their `.grad`.
-
-    gradient: what to start with, of this tensor's shape; may be left out for a single element.
-    """
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-    """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on.
-
-    With `inputs` only those tensors receive a gradient, leaves or not. RuntimeError when a tensor has no history,
-    or a gradient is missing for one with several elements, or has another shape. `grad_variables` is the old name of
-    `grad_tensors`.
-    """
-    if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        if grad_tensors is not None:
-            raise RuntimeError(messages.GRADIENTS_TWICE)
-        grad_tensors = grad_variables
-    targets = set()
-    if inputs is not None and not (inputs := as_list(inputs)):
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots, seeds = begin(as_list(tensors), grad_tensors, create_graph)
-    for tensor in inputs or ():
-        if isinstance(tensor, Tensor) and (not requires_grad(tensor) or tensor.grad_fn is not None):
-            tensor.retain_grad()
-        targets.add(edge_of_input(tensor)[0])
-    retain_graph = create_graph if retain_graph is None else retain_graph
-    try:
-        run(GraphTask(roots, seeds, create_graph, retain_graph, accumulate_into=targets))
-    finally:
-        if create_graph:
-            warn_once(messages.CREATE_GRAPH_CYCLE, stacklevel=3)
-
-
-def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
-    is_grads_batched=False, materialize_grads=False,
-):
-    """The gradients of `outputs` (weighted by `grad_outputs`) for `inputs`, as a tuple (a dict for a dict).
-
-    Nothing is stored in `.grad`. RuntimeError for an input that the outputs do not depend on, unless allow_unused
-    (then None) or materialize_grads (then zeros). `only_inputs` is a relic: whatever it is, it changes nothing.
-    """
-    if not only_inputs:
-        warnings.warn(messages.ONLY_INPUTS, FutureWarning, stacklevel=2)
-    if is_grads_batched:
-        raise errors.not_supported("is_grads_batched", "Call autograd.grad once for each gradient.")
-    if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    wanted = as_list(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    roots, seeds = begin(as_list(outputs), grad_outputs, create_graph)
-    captures = {}
-    for position, tensor in enumerate(wanted):
-        node, output_nr = edge_of_input(tensor)
-        captures.setdefault(node, []).append((output_nr, position))
-    task = GraphTask(roots, seeds, create_graph, create_graph if retain_graph is None else retain_graph, captures)
-    run(task)
-    results = finish_gradients(task, wanted, allow_unused, materialize_grads)
-    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
-
-
 def edge_of_input(tensor):
     """(node, output number) at which the gradient for a tensor or a gradient edge can be caught, or RuntimeError."""
     if is_edge(tensor):
@@ -571,7 +588,3 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
             caught = new_tensor(caught if getattr(caught, "base", None) is None else copy_of_gradient(caught))
         results.append(caught)
     return results
-
-
-_backward_of_tensor.__name__, _backward_of_tensor.__qualname__ = "backward", "Tensor.backward"
-Tensor.backward = _backward_of_tensor

@@ -10,18 +10,11 @@ import types
 
 import numpy as np
 
-from course_lib.arrays import dtypes, errors, kernels
+from course_lib.arrays import dtypes, errors, kernels, memory
 from course_lib.engine import arguments, fit, saved, views
 from course_lib.engine import tensor as tensors
 from course_lib.engine.graph import Node, next_sequence_nr
-from course_lib.engine.ops import (
-    ROWS,
-    instrument,
-    state,
-    write_in_place,
-    write_node,
-    write_operation,
-)
+from course_lib.engine.ops import ROWS, instrument, state, write_in_place, write_node, write_operation
 from course_lib.engine.saved import FREED, add_slot_properties
 from course_lib.engine.tensor import meta_of
 
@@ -184,5 +177,5 @@ OPERATION_NAMES = {  # what generated operations see
     **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
     "rows": rows, "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
     "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of, "mark_inference": mark_inference,
-    "instrument": instrument,
+    "instrument": instrument, "strides_of": memory.strides_of,
 }  # fmt: skip

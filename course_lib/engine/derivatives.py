@@ -12,6 +12,9 @@ nothing that no gradient will need. `result` is the operation's own result; exp,
 written most simply in it, so they keep it instead of the input. That choice decides what a learner may overwrite
 before backward: the input of exp, but not the input of sin.
 
+A function that a formula calls is a row itself (cos, expand) or stands in arrays/kernels (mean_grad, sum_to). On
+tensors, for second derivatives, formulas call the forms in surface/twins.py. engine/build.py picks.
+
 The rest of the table, which works the same and teaches nothing new, is surface/derivatives.py.
 """
 
@@ -42,8 +45,8 @@ row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBack
 
 # --- functions of one number -------------------------------------------------------------------------------
 # The Jacobian of a function that works element by element is diagonal: a gradient is a product, element by element.
-# At a kink the formula chooses: relu has slope 0 at 0. Second derivatives
-# come from the operations that a formula is made of. tanh_backward is a row of its own, so there it is one operation.
+# At a kink the formula chooses: relu has slope 0 at 0. Second derivatives come from the operations that a formula is
+# made of. tanh_backward is a row of its own, so there it is one operation.
 
 # To check a formula by hand, write y for the result and differentiate: y = sqrt(x) means y * y = x, so 2 * y * dy = dx
 # and dy/dx = 1 / (2 * y). That is the row of sqrt, and it shows why sqrt keeps its result.
@@ -76,7 +79,8 @@ row("maximum(self: Tensor, other)", "np.maximum(other, self)", in_place=False,
 
 # --- reductions --------------------------------------------------------------------------------------------
 # What a sum adds up has slope 1 in each element: the gradient is spread out again. These save shapes, not tensors,
-# which is why `x.sum().backward()` can be called twice on one graph and `(x * x).sum().backward()` cannot.
+# which is why `x.sum().backward()` can be called twice on one graph and `(x * x).sum().backward()` cannot. `expand`
+# repeats the gradient without a copy; `mean_grad` writes grad / count into each place of new memory.
 
 row("sum_all(self)", "kernels.total(self)", node="SumBackward0", elementwise=False,
     self="expand(grad, self_sym_sizes)")
@@ -104,7 +108,7 @@ row("addmm(self, mat1, mat2)", "kernels.matrix_product_plus(self, mat1, mat2)", 
     mat2="grad_of_right(mat1, grad, mat2_sym_sizes, mat2_sym_strides)")
 
 # --- views: the result looks at the same memory ------------------------------------------------------------
-# The way back undoes the way there; `place` puts the gradient of a part into zeros of the whole's shape. unbind
+# The way back undoes the way there; `place` makes zeros of the whole's shape, with the gradient in its part. unbind
 # returns several tensors from one node, so its formula takes `grads`, with None for results that nobody used.
 
 row("view(self, shape)", "kernels.view(self, shape)", view=True,

@@ -3,8 +3,6 @@
 PyTorch: aten/src/ATen/ExpandUtils.h (sum_to), torch/csrc/autograd/engine.cpp (validate_outputs).
 """
 
-import numpy as np
-
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.kernels import can_be_summed
 from course_lib.engine.tensor import Tensor
@@ -30,29 +28,22 @@ def check_fits(got, shape, what, index=0):
 
 def fit(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
-    if isinstance(grad, Tensor):
-        return fit_tensor(grad, shape, dtype)
+    if isinstance(grad, Tensor):  # the pass is itself recorded
+        grad = grad if grad.array.shape == shape else sum_to(grad, shape)
+        return grad if grad.array.dtype == dtype else grad.to(dtypes.FROM_NUMPY[dtype])
     sizes = grad.shape
     if sizes != shape:
         if len(sizes) == 2 and sizes[1:] == shape:
             grad = kernels.sum_of_columns(grad)  # the gradient of a bias
         else:
-            grad = np.add.reduce(grad, summed_dims(sizes, shape), keepdims=True).reshape(shape)
+            grad = kernels.sum_to(grad, shape)
     return grad if grad.dtype is dtype or grad.dtype == dtype else grad.astype(dtype)
 
 
-def fit_tensor(grad, shape, dtype):
-    """The same, recorded."""
-    if grad.array.shape != shape:
-        if not shape:
-            return fit_tensor(grad.sum(), shape, dtype)
-        extra = summed_dims(grad.array.shape, shape)
-        grad = grad.sum(extra, True) if extra else grad
-        grad = grad if grad.array.shape == shape else grad.reshape(shape)
-    return grad if grad.array.dtype == dtype else grad.to(dtypes.FROM_NUMPY[dtype])
-
-
-def summed_dims(sizes, shape):
-    """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
-    lead = len(sizes) - len(shape)
-    return (*range(lead), *(d + lead for d, n in enumerate(shape) if n == 1 and sizes[d + lead] != 1))
+def sum_to(grad, shape):
+    """kernels.sum_to on tensors, recorded: what formulas call when tensors flow (surface/twins.py)."""
+    if not shape:
+        return grad.sum()
+    extra = kernels.summed_dims(grad.array.shape, shape)
+    grad = grad.sum(extra, True) if extra else grad
+    return grad if grad.array.shape == shape else grad.reshape(shape)

@@ -27,7 +27,7 @@ import numpy as np
 
 from course_lib.arrays import errors, messages
 from course_lib.arrays.messages import type_name
-from course_lib.engine import checks, grad_mode
+from course_lib.engine import checks, grad_mode, views
 from course_lib.engine.arguments import bind_arguments
 from course_lib.engine.checks import as_tensor
 from course_lib.engine.fit import check_fits, fit
@@ -35,15 +35,6 @@ from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable
 from course_lib.engine.tensor import Tensor, memory_of, no_edge
-from course_lib.engine.views import (
-    check_in_place,
-    count_write,
-    gradient_edge,
-    make_view,
-    rebase_history,
-    requires_grad,
-    set_history,
-)
 
 state = grad_mode.state
 
@@ -104,29 +95,11 @@ class FunctionCtx(Node):
             self.kept_tensors = [kept and READ_ONCE for kept in self.kept_tensors]
         return tensors
 
-    @property
-    def saved_variables(self):
-        """The old name of `saved_tensors`."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-        return self.saved_tensors
-
-    @property
-    def _raw_saved_tensors(self):
-        if self._freed:
-            raise RuntimeError(errors.SAVED_TENSORS_FREED)
-        return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
-
     def release(self):
         """Let go of what save_for_backward was given. Attributes that were put on ctx by hand stay."""
         self._freed = True
         if self.kept_tensors:
             self.kept_tensors = [kept if kept is READ_ONCE else kept and FREED for kept in self.kept_tensors]
-
-    def __call__(self, *grads):
-        raise TypeError(f"'{type(self).__name__}' object is not callable")
-
-    def __repr__(self):
-        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
     # --- the backward pass ---------------------------------------------------------------------------------
 
@@ -141,23 +114,6 @@ class FunctionCtx(Node):
         grad_mode.set_grad_mode(recording)  # whatever backward has switched
         result = result if isinstance(result, tuple) else (result,)
         return self.fit_gradients(self.check_count(result), arrays)
-
-    def output_gradient(self, position, grad):
-        """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
-        if grad is not None:
-            return as_tensor(grad)
-        if not self._materialize or self._output_forms[position] is None:
-            return None
-        return as_tensor(np.zeros(*self._output_forms[position]))
-
-    def check_count(self, result):
-        """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""
-        expected = len(self._input_is_tensor)
-        while len(result) > expected and result[-1] is None:
-            result = result[:-1]
-        if len(result) != expected:
-            raise RuntimeError(messages.GRADIENT_COUNT.format(type(self).__name__, expected, len(result)))
-        return result
 
     def fit_gradients(self, result, arrays):
         """The gradients of the tensor arguments, each checked, summed and cast to its argument's form."""
@@ -176,6 +132,43 @@ class FunctionCtx(Node):
                 grad = fit(grad, *form)
             grads.append(grad.array if arrays and grad is not None else grad)
         return tuple(grads)
+
+    # --- rarely used: what `apply` above asks for, and what users see ---------------------------------------
+
+    def output_gradient(self, position, grad):
+        """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
+        if grad is not None:
+            return as_tensor(grad)
+        if not self._materialize or self._output_forms[position] is None:
+            return None
+        return as_tensor(np.zeros(*self._output_forms[position]))
+
+    def check_count(self, result):
+        """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""
+        expected = len(self._input_is_tensor)
+        while len(result) > expected and result[-1] is None:
+            result = result[:-1]
+        if len(result) != expected:
+            raise RuntimeError(messages.GRADIENT_COUNT.format(type(self).__name__, expected, len(result)))
+        return result
+
+    @property
+    def saved_variables(self):
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self):
+        if self._freed:
+            raise RuntimeError(errors.SAVED_TENSORS_FREED)
+        return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
+
+    def __call__(self, *grads):
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
+
+    def __repr__(self):
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
 READ_ONCE = Freed(messages.READ_TWICE)  # in slots of Functions with clear_saved_tensors_on_access, once they were read
@@ -198,15 +191,6 @@ class Function(metaclass=_FunctionMeta):
     setup_context(ctx, inputs, output), forward takes no ctx.
     """
 
-    clear_saved_tensors_on_access = False  # True: saved_tensors may be read once, and is then let go
-    boxed_grads_call = False  # True: backward(ctx, grads) gets its gradients as one list
-
-    def __init__(self, *args, **kwargs):
-        warnings.warn(f"{type(self)}{messages.FUNCTION_INSTANCE}", DeprecationWarning, stacklevel=2)
-
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError(messages.LEGACY_FUNCTION)
-
     @staticmethod
     def forward(*args, **kwargs):
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
@@ -219,17 +203,6 @@ class Function(metaclass=_FunctionMeta):
     def backward(ctx, *grad_outputs):
         raise NotImplementedError(messages.NO_BACKWARD)
 
-    vjp = backward
-
-    @classmethod
-    def _backward(cls):
-        """The method that computes gradients: `backward`, or `vjp`, its other name."""
-        has_backward = cls.backward is not Function.backward
-        has_vjp = cls.vjp is not Function.vjp
-        if has_backward and has_vjp:
-            raise RuntimeError(messages.BACKWARD_AND_VJP)
-        return cls.vjp if has_vjp else cls.backward
-
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward on the arguments and, when any tensor among them requires grad, record a node."""
@@ -238,9 +211,9 @@ class Function(metaclass=_FunctionMeta):
         if kwargs or separate_setup:
             args = bind_arguments(cls.forward, args, kwargs, separate_setup)
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
-        wanted = tuple(isinstance(arg, Tensor) and requires_grad(arg) for arg in args)
+        wanted = tuple(isinstance(arg, Tensor) and views.requires_grad(arg) for arg in args)
         recording = state.grad_enabled and any(wanted)  # in inference mode too, after an enable_grad inside
-        edges = tuple(gradient_edge(tensor) for tensor in inputs) if recording else ()
+        edges = tuple(views.gradient_edge(tensor) for tensor in inputs) if recording else ()
         ctx = cls._backward_cls()  # after the edges: a stale view's new node must be older than what leads to it
         ctx._input_is_tensor, ctx.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in args), wanted
         ctx._input_forms = tuple((tensor.array.shape, tensor.array.dtype) for tensor in inputs)
@@ -253,6 +226,28 @@ class Function(metaclass=_FunctionMeta):
             else:
                 output = cls.forward(ctx, *args)
         return finish_apply(ctx, inputs, edges, output, recording, separate_setup)
+
+    # --- rarely used ----------------------------------------------------------------------------------------
+
+    clear_saved_tensors_on_access = False  # True: saved_tensors may be read once, and is then let go
+    boxed_grads_call = False  # True: backward(ctx, grads) gets its gradients as one list
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(f"{type(self)}{messages.FUNCTION_INSTANCE}", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(messages.LEGACY_FUNCTION)
+
+    vjp = backward
+
+    @classmethod
+    def _backward(cls):
+        """The method that computes gradients: `backward`, or `vjp`, its other name."""
+        has_backward = cls.backward is not Function.backward
+        has_vjp = cls.vjp is not Function.vjp
+        if has_backward and has_vjp:
+            raise RuntimeError(messages.BACKWARD_AND_VJP)
+        return cls.vjp if has_vjp else cls.backward
 
 
 def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
@@ -293,41 +288,20 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     constant = any(tensor is n for n in ctx.non_differentiable) or tensor.array.dtype.kind != "f"
     if constant or not recording:  # not differentiable, or recording off
         if is_dirty:
-            count_write(tensor)
+            views.count_write(tensor)
         return without_history(tensor, is_input, is_dirty)
     if is_dirty:  # an input that mark_dirty named
         return finish_dirty(ctx, tensor, is_input, output_nr)
     if is_input:  # an input returned as it is
-        tensor = make_view(tensor, memory_of(tensor))
+        tensor = views.make_view(tensor, memory_of(tensor))
     # A fresh tensor, then. It may still be a view, if forward made it on the memory of an input.
     view = None if tensor.meta is None else tensor.meta.view
     if view is not None:
         view.version = tensor.version.value
     if tensor.meta is not None and not is_input:
         tensor.meta.requires_grad, tensor.meta.leaf_edge = False, no_edge
-    set_history(tensor, ctx, output_nr)
+    views.set_history(tensor, ctx, output_nr)
     return tensor
-
-
-def note_views(ctx, outputs):
-    """No view that a Function returns may be written to: its own backward would be overridden.
-
-    A write would make the base's CopySlices the history of the view, past the node of the Function.
-    """
-    several = sum(output.node is ctx for output in outputs) > 1
-    for output in outputs:
-        view = None if output.meta is None else output.meta.view
-        if view is not None and not any(output is d for d in ctx.dirty_tensors):
-            view.origin = "multiple outputs" if several else "custom function"
-
-
-def without_history(tensor, is_input, is_dirty):
-    """An output that is not differentiated. An input is never handed out itself: its history is its own."""
-    if requires_grad(tensor) and is_input:
-        return tensor.detach()
-    if requires_grad(tensor):
-        return tensor if tensor._is_view() else tensor.detach_()
-    return make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor
 
 
 def finish_dirty(ctx, tensor, is_input, output_nr):
@@ -338,21 +312,21 @@ def finish_dirty(ctx, tensor, is_input, output_nr):
     meta = tensor.meta
     is_view = meta is not None and meta.view is not None
     try:
-        if tensor.node is None and requires_grad(tensor):
+        if tensor.node is None and views.requires_grad(tensor):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not is_input:
             checks.check_dirty_input(tensor)
         if is_view and ctx.output_count > 1:
             raise RuntimeError(messages.DIRTY_VIEW_AND_MORE)
-        check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
+        views.check_in_place(tensor, True)  # before the counter moves: it may renew the view's node
     finally:
-        count_write(tensor)
+        views.count_write(tensor)  # PyTorch counts it also when it then refuses
     if meta is not None:
         meta.grad = meta.hooks = None
     if is_view:
-        rebase_history(tensor, ctx)
+        views.rebase_history(tensor, ctx)
     else:
-        set_history(tensor, ctx, output_nr)
+        views.set_history(tensor, ctx, output_nr)
     return tensor
 
 
@@ -376,3 +350,27 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
         own = tensor.node is ctx and not tensor.is_inference()
         kept.append((SavedOutput if own else SavedVariable).of(tensor))
     ctx.kept_tensors = kept or None
+
+
+# --- rarely used: outputs that are views, and outputs that are not differentiated ---------------------------
+
+
+def note_views(ctx, outputs):
+    """No view that a Function returns may be written to: its own backward would be overridden.
+
+    A write would make the base's CopySlices the history of the view, past the node of the Function.
+    """
+    several = sum(output.node is ctx for output in outputs) > 1
+    for output in outputs:
+        view = None if output.meta is None else output.meta.view
+        if view is not None and not any(output is d for d in ctx.dirty_tensors):
+            view.origin = "multiple outputs" if several else "custom function"
+
+
+def without_history(tensor, is_input, is_dirty):
+    """An output that is not differentiated. An input is never handed out itself: its history is its own."""
+    if views.requires_grad(tensor) and is_input:
+        return tensor.detach()
+    if views.requires_grad(tensor):
+        return tensor if tensor._is_view() else tensor.detach_()
+    return views.make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor

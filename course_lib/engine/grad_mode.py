@@ -41,9 +41,14 @@ class ThreadState(local):
 
 def fold(now):
     """The work of `update`, on the dictionary in which a ThreadState keeps this thread's fields."""
-    watched = now["saved_tensor_hooks"] or ThreadState.anomaly or now["recorders"]
-    recorded = INSTRUMENTED if watched else ON
-    now["recording"] = INFERENCE if now["inference"] else recorded if now["grad_enabled"] else OFF
+    if now["inference"]:
+        now["recording"] = INFERENCE
+    elif not now["grad_enabled"]:
+        now["recording"] = OFF
+    elif now["saved_tensor_hooks"] or ThreadState.anomaly or now["recorders"]:
+        now["recording"] = INSTRUMENTED
+    else:
+        now["recording"] = ON
 
 
 state = ThreadState()

@@ -2,7 +2,7 @@
 
 PyTorch: torch/csrc/autograd/python_hook.cpp, engine.cpp (call_pre_hooks, call_tensor_pre_hooks).
 
-NodeHooks (graph.py) and the `meta` of a leaf hold them; `run_with_care` and `run_leaf` (backward.py) call this file.
+NodeHooks (below) and the `meta` of a leaf hold them; `run_with_care` and `run_leaf` (backward.py) call this file.
 
 Note [Order of hooks]
 At a node: tensor hooks (in order of registration, each seeing what the one before returned), then retain_grad,
@@ -16,6 +16,9 @@ tensor as it is in the end, so it moves along to the new node (`set_history` in 
 
 A hook may replace the gradient, not change it in place: others may hold the same array.
 """
+
+import weakref
+from itertools import count
 
 from course_lib.engine.checks import as_tensor, check_result, check_results, like
 
@@ -78,3 +81,58 @@ def run_posthooks(node, grad_inputs, grad_outputs):
             form = next((g for g in (*grad_inputs, *grad_outputs) if g is not None), None)
             grad_inputs = tuple(like(new, form) for new in result)
     return grad_inputs
+
+
+# --- hooks on nodes ----------------------------------------------------------------------------------------
+
+
+class Hooks(dict):
+    """Hooks by number. Their handles do not keep them alive: hooks, and what they hold, go with their tensor."""
+
+    __slots__ = ("__weakref__",)
+
+
+class NodeHooks:
+    """The hooks of one node. `tensor`, `retain` belong to an output, `pre` and `post` to the node itself."""
+
+    __slots__ = ("tensor", "retain", "pre", "post")
+
+    def __init__(self):
+        self.tensor = {}  # output number -> {hook id: hook}
+        self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
+        self.pre, self.post = Hooks(), Hooks()
+
+    def add(self, kind, hook):
+        """Register a node hook and return the handle that removes it."""
+        return RemovableHandle(getattr(self, kind), hook)
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager.
+
+    Hooks are kept by number, in order of registration, so that one and the same function may be registered twice.
+    """
+
+    next_id = count().__next__
+
+    def __init__(self, hooks, hook):
+        self.hooks_dict_ref = weakref.ref(hooks)
+        self.id = self.next_id()
+        hooks[self.id] = hook
+
+    def remove(self):
+        """Take the hook away; doing so twice does no harm."""
+        (self.hooks_dict_ref() or {}).pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+def hooks_of(node):
+    """The node's hooks, made when first needed."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks

@@ -47,25 +47,30 @@ ROWS = {}  # name -> Row: the whole table, filled by the files called derivative
 class Row:
     """One line of the table: how an operation computes, and how its gradients do.
 
+    What engine/derivatives.py uses:
+
     schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors; if the
-              first operand is marked, none may be a number. ": dim" marks a dimension of self, counted from either
-              end, and ": new dim" the place of one that self gets
+              first operand is marked, none may be a number. ": dim" marks a dimension of self, counted from either end
     forward   an expression in NumPy; tensor parameters stand for their arrays
     formulas  parameter -> expression for its gradient, in `grad` and the other names. **The names an expression
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
               numbers, and shapes written as `self_sym_sizes`
     node      the node's name, when it is not the operation's name + Backward0
     keeps     names that are saved whichever formula is needed, and also if no formula asks for them: PyTorch's node
-              does so, and shows them (`_saved_self` of gather). "a with b" saves a when b's formula is needed
+              does so, and shows them (`_saved_self` of gather)
     promotes  what brings the operands to one type, where that is not `promote`
     floating  integers become float32 first (sin, exp, division)
     elementwise   operands may be numbers, are promoted to a common type and broadcast: True, or their names;
                   left out, True for all but views and rows with several outputs
     broadcasts    these inputs may have other shapes and types than the result, so the engine must fit their gradients
     view      the result looks at self's memory; "multiple outputs" when there are several
-    outputs   names of several results; only the first has a gradient, the others can be used in formulas
     in_place  also make the variant that overwrites self (left out: when element-wise; "only": make nothing else)
+
+    Only on the table's other pages, so skip it this evening:
+
+    outputs   names of several results; only the first has a gradient, the others can be used in formulas
     of_tensor the row that takes over when the last argument, a number here, is a tensor
+    In a schema ": new dim" marks the place of a dimension that self gets. In keeps "a with b" saves a for b's formula.
     """
 
     def __init__(
@@ -189,7 +194,8 @@ def write_apply(row, method, arrays):
     for name in filter(row.is_saved_tensor, row.saved):  # all are unpacked, so that each one's version is checked
         if several:
             text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
-        text += ["    " * (2 + several) + line for line in write_unpack(row, name, arrays)]
+        indent = "    " * (2 + several)  # one level deeper below the question that several formulas ask
+        text += [indent + line for line in write_unpack(row, name, arrays)]
     for p, formula in sorted(row.formulas.items()):  # in PyTorch's order, which third derivatives show
         if arrays:
             formula = re.sub(r"\bt\((\w+)\)", r"\1.T", formula)  # spares a call
@@ -328,7 +334,9 @@ def write_forms(row, result):
 
 def write_operation(row):
     """The source of the operation itself: Note [What an operation does, in order]."""
-    text = [f"def {row.name}({', '.join(row.parameters)}):", f'    """{row.name}: {describe(row)}"""']
+    gradients = "; ".join(f"d{p}: {formula}" for p, formula in row.formulas.items())
+    described = row.forward + (f"   [{gradients}]" if gradients else "")
+    text = [f"def {row.name}({', '.join(row.parameters)}):", f'    """{row.name}: {described}"""']
     text += arguments.write_arguments(row)
     forward = on_arrays(row.forward, row.tensors)
     results = row.outputs or ("result",)
@@ -428,12 +436,6 @@ def write_overwriting(row):
         return text
     return ["if promoted or self_array.dtype is BOOL or not update(self, " + UFUNCS[row.forward] + ", other):",
             *("    " + line for line in text)]
-
-
-def describe(row):
-    """The row in one line, for the docstring."""
-    gradients = "; ".join(f"d{p}: {formula}" for p, formula in row.formulas.items())
-    return f"{row.forward}" + (f"   [{gradients}]" if gradients else "")
 
 
 # --- what generated code calls -----------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class SavedVariable:
         tensor, maker = self.tensor, node
         if self.view_node and self.view_node():
             maker = self.view_node()
-        elif not self.is_output and (self.history is None or tensor.node is not None):
+        elif not self.is_output and (self.history is None or tensor.node is not None):  # the first line above
             maker = tensor.grad_fn
         output_of = ""
         if maker is not None:
@@ -96,7 +96,7 @@ class SavedVariable:
 class SavedOutput(SavedVariable):
     """The node's own result, as a second tensor on its memory, without the node: it would hold itself otherwise."""
 
-    __slots__ = ("view_node",)  # of a view overwritten in place: its own node, which comes after the one that saves
+    __slots__ = ("view_node",)  # after `v.exp_()` on a view v: v's AsStridedBackward0 (views.py), which errors name
     is_output = True
 
     @classmethod
@@ -141,8 +141,8 @@ FREED = Freed(errors.SAVED_TENSORS_FREED)
 class WrappedNumber(Tensor):
     """A Python number that took part in an operation with a tensor: `x * 2` keeps the 2 as one of these.
 
-    It has no place in promotion but its kind: `float32 * 2.5` stays float32. PyTorch calls it the same, and releases it
-    like any tensor: so a second backward through `x * 2` is refused, though nothing of size was kept.
+    In promotion only its kind (bool, int, float) counts: `float32 * 2.5` stays float32. PyTorch calls it the same, and
+    releases it like any tensor: so a second backward through `x * 2` is refused, though nothing of size was kept.
     """
 
     __slots__ = ("number",)

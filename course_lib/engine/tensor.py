@@ -85,10 +85,7 @@ class Tensor:
 
 
 def no_edge():
-    """The `leaf_edge` of every tensor but plain leaves that were used. Like a dead weak reference it gives None.
-
-    So `x.meta.leaf_edge() or gradient_edge(x)`, in generated operations, has to ask no question.
-    """
+    """The `leaf_edge` of most tensors. It returns None, as a dead weak reference does; graph.py says what for."""
 
 
 class AutogradMeta:
@@ -102,14 +99,14 @@ class AutogradMeta:
         "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node
         "grad",  # the gradient accumulated so far, a Tensor or None
         "accumulator",  # weak reference to the leaf's AccumulateGrad node; the graph keeps it alive
-        "leaf_edge",  # the same weak reference while the tensor is a leaf and nothing else; operations call it first
+        "leaf_edge",  # the same reference, or `no_edge`: Note [A leaf's edge is kept twice], in graph.py
         "hooks",  # tensor hooks of a leaf, by number; those of a computed tensor sit on its node
         "post_accumulate_hooks",
         "retains_grad",  # True after retain_grad() on a computed tensor
         "output_nr",  # which output of its node this tensor is
         "edge_to_output",  # True when the node has several outputs, so that edges must say which
         "view",  # ViewOf: the base and where the view was made; None for a tensor that is no view
-        "inference",  # True: made in inference mode; "counted": detached from such a tensor later, with a counter
+        "inference",  # False; True: made in inference mode; "counted": its detach() outside of it, which counts writes
     )
 
     def __init__(self):
@@ -131,7 +128,7 @@ def new_tensor(array, cls=Tensor):
     return result
 
 
-if dtypes.NARROW:
+if dtypes.NARROW:  # only in a browser, where NumPy's own integers have 32 bits
     just_new = new_tensor
 
     def new_tensor(array, cls=Tensor):
@@ -147,7 +144,7 @@ def meta_of(tensor):
 
 
 # Note [0-d results are NumPy scalars]
-# `np.float32(2) * np.float32(3)` is 8 times faster than the same on 0-d arrays, so a 0-d result is kept as the
+# `np.float32(2) * np.float32(3)` is several times faster than the same on 0-d arrays, so a 0-d result is kept as the
 # scalar that NumPy returns. A scalar cannot be shared or written to; `memory_of` turns it into an array the
 # first time somebody wants to share or change the memory.
 
@@ -159,20 +156,8 @@ def memory_of(tensor):
     return tensor.array
 
 
-def strides_of(array):
-    """How many elements to step over to get to the next one, for each dimension of an array."""
-    size = array.itemsize
-    if array.ndim == 2:
-        row, column = array.strides
-        return row // size, column // size
-    return tuple([step // size for step in array.strides])
-
-
 def counter_of(tensor):
-    """The version counter of the tensor's memory, made when it is first needed: Note [Counters are made late].
-
-    The note stands in version.py. A 0-d result becomes an array at the same time, as it is about to be shared.
-    """
+    """The version counter of the tensor's memory, made when it is first needed: a 0-d result becomes an array then."""
     if tensor.version is None:
         if type(tensor.array) is not np.ndarray:
             memory_of(tensor)

@@ -25,7 +25,8 @@ So a write costs the same however many views there are, and a view that nobody a
 Note [What may not be written to]
 A leaf that requires grad, because its gradient would then belong to a value that is no longer there; a view of one;
 memory whose elements stand in several places of the tensor (`expand`). Views that came several at a time (`split`),
-from a custom Function or from another grad mode, where history would have to follow: their `origin` says why.
+from a custom Function or from another grad mode, where history would have to follow: their `origin` says why
+("multiple outputs", "custom function", "no_grad" or "inference").
 """
 
 import weakref
@@ -36,7 +37,8 @@ from course_lib.arrays import errors, messages
 from course_lib.arrays.memory import Storage, check_cast, check_overlap, empty_strided, overwrite, part_of
 from course_lib.engine import grad_mode
 from course_lib.engine.checks import as_tensor, like
-from course_lib.engine.graph import DeadEnd, Node, accumulator_of, forward_name, gradients_of, hooks_of, init_node
+from course_lib.engine.graph import DEAD_END, Node, accumulator_of, forward_name, gradients_of, init_node
+from course_lib.engine.hooks import hooks_of
 from course_lib.engine.saved import add_slot_properties
 from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, meta_of, new_tensor, no_edge
 
@@ -50,7 +52,7 @@ class ViewOf:
 
     def __init__(self, base, origin, version):
         self.base = base  # always the first tensor, never itself a view
-        self.origin = origin  # None, or what forbids writing: see `messages.view_may_not_be_written`
+        self.origin = origin  # None, or what forbids writing: Note [What may not be written to]
         self.version = version
 
 
@@ -121,7 +123,7 @@ def gradient_edge(tensor):
     if meta.requires_grad:
         return accumulator_of(tensor)
     if meta.view is not None and requires_grad(meta.view.base):
-        return init_node(DeadEnd(), ())
+        return DEAD_END
     return None
 
 
@@ -160,8 +162,8 @@ def check_in_place(tensor, recording):
         refuse_stale_view(tensor, meta.view, by_this_view=True)
         if requires_grad(tensor) and grad_fn(meta.view.base) is None:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    # Not grad_fn(tensor), as PyTorch asks before it makes a view's node anew: with a constant base, two views v and u
-    # and v.mul_(w), u requires grad by now and has no node yet, and u.add_(1) is refused as if u were a leaf.
+    # `tensor.node`, not `grad_fn(tensor)`, which would make a stale view's node anew. PyTorch asks too early, too: with
+    # b = zeros(4), v = b[:2], u = b[2:] and v.mul_(w), u.add_(1) is refused as if u were a leaf.
     if tensor.node is None and requires_grad(tensor):
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
@@ -252,7 +254,8 @@ def rebase_history(tensor, node):
 def geometry(tensor, base):
     """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
 
-    With these alone the view's part of a gradient is found, when neither the base nor the view is there any more.
+    With these alone the view's part of a gradient is found, when neither the base nor the view is there any more. The
+    base may itself begin inside of a storage (made by `.data` or from NumPy): `kept_storage_offset` counts from there.
     """
     offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
     return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()

@@ -7,7 +7,7 @@ from collections import OrderedDict, namedtuple
 
 from course_lib.arrays.dtypes import float32, float64
 from course_lib.autograd.grad_mode import no_grad
-from course_lib.engine.graph import RemovableHandle
+from course_lib.engine.hooks import RemovableHandle
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.backward_hooks import BackwardHook, hang_on_last_node
 from course_lib.nn.parameter import Buffer, Parameter

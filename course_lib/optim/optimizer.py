@@ -10,7 +10,7 @@ from copy import deepcopy
 
 from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, no_grad
-from course_lib.engine.graph import RemovableHandle
+from course_lib.engine.hooks import RemovableHandle
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import bound, reset_grad
 from course_lib.surface import creation

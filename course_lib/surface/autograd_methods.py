@@ -21,7 +21,8 @@ import weakref
 from course_lib.arrays import errors, messages
 from course_lib.arrays.messages import type_name
 from course_lib.engine import grad_mode, views
-from course_lib.engine.graph import Hooks, RemovableHandle, hooks_of, want_grad
+from course_lib.engine.graph import want_grad
+from course_lib.engine.hooks import Hooks, RemovableHandle, hooks_of
 from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
 from course_lib.engine.views import requires_grad
 from course_lib.surface.methods import method

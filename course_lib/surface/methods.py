@@ -8,13 +8,13 @@ import functools
 import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels, messages
-from course_lib.arrays.memory import packed_strides
+from course_lib.arrays.memory import packed_strides, strides_of
 from course_lib.arrays.messages import type_name, warn_once
 from course_lib.engine import grad_mode, views
 from course_lib.engine.arguments import dimension, number, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
-from course_lib.engine.tensor import Tensor, memory_of, strides_of
+from course_lib.engine.tensor import Tensor, memory_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface import copying, creation, functions, indexing, left_out
 from course_lib.surface.device import device, strided

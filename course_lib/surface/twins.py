@@ -14,6 +14,7 @@ import numpy as np
 from course_lib.arrays import kernels
 from course_lib.engine import grad_mode
 from course_lib.engine.build import ON_TENSORS, rows
+from course_lib.engine.fit import sum_to
 from course_lib.engine.tensor import new_tensor
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
@@ -97,15 +98,6 @@ def _zeros_of(x, sizes):
     return new_tensor(np.zeros(sizes, x.array.dtype))
 
 
-def _sum_to(x, sizes):
-    if not sizes:
-        return rows.sum_all(x)
-    lead = x.array.ndim - len(sizes)
-    extra = tuple(d for d in range(x.array.ndim) if d < lead or (sizes[d - lead] == 1 and x.array.shape[d] != 1))
-    x = rows.sum_dim(x, extra, True) if extra else x
-    return composites.reshape(x, sizes) if lead else x
-
-
 def _back_from_strides(grad, sizes, strides, size, stride, ahead):
     """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
 
@@ -157,7 +149,7 @@ ON_TENSORS.update(
     where=lambda condition, a, b: composites.where(condition, a, b),
     zeros_like=lambda x: creation.zeros_like(x),
     zeros_of=_zeros_of,
-    sum_to=_sum_to,
+    sum_to=sum_to,
     power=lambda x, exponent: rows.pow_number(x, exponent),
     prod_grad=_prod_grad,
     products_of_others=_products_of_others,

@@ -556,13 +556,14 @@ L.check("03.5", cures)
 #
 # **Left out, compared with PyTorch.** With `is_grads_batched`, one pass of PyTorch works on a whole stack of upstream gradients, and `functional.jacobian(vectorize=True)` uses that. PyTorch also has a forward mode, and `torch.func` with `vjp`, `jvp`, `jacrev` and `jacfwd`; our engine only runs backwards, one gradient a pass. PyTorch's table of rules is `derivatives.yaml`.
 #
-# **Read on in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand. Here are three of them (`mv` is matrix times vector), and the real `fit`. It finds all dimensions first (`summed_dims`), and adds along them in one go. (`sum_of_columns` does the same, faster, and `fit_tensor` is for lesson 13.)
+# **Read on in our engine:** ten rows of `course_lib/engine/derivatives.py`, each a VJP that you can now check by hand. Here are three of them (`mv` is matrix times vector), and the real `fit`. Its `sum_to` finds all dimensions first (`summed_dims`), and adds along them in one go. (`sum_of_columns` does the same, faster. The branch for tensors is for lesson 13.)
 
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
     print(name, ROWS[name].formulas)
 show("engine.fit.fit")
-show("engine.fit.summed_dims")
+show("arrays.kernels.views.sum_to")
+show("arrays.kernels.views.summed_dims")
 
 # %% [markdown]
 # **Next:** every node has its rule. [Lesson 04](04_the_engine.ipynb) asks who decides which of them runs first.

@@ -161,9 +161,14 @@ def inverse_order(dims):
 
 def sum_to(x, sizes):
     """x summed over the dimensions along which `sizes` was expanded."""
-    lead = x.ndim - len(sizes)
-    extra = tuple(range(lead)) + tuple(d + lead for d, n in enumerate(sizes) if n == 1 and x.shape[d + lead] != 1)
+    extra = summed_dims(x.shape, sizes)
     return np.add.reduce(x, axis=extra, keepdims=True).reshape(sizes) if extra else x.reshape(sizes)
+
+
+def summed_dims(sizes, shape):
+    """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
+    lead = len(sizes) - len(shape)
+    return tuple([d for d in range(len(sizes)) if d < lead or (shape[d - lead] == 1 and sizes[d] != 1)])
 
 
 def slice_of(start, end, step):

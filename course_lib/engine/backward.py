@@ -51,7 +51,7 @@ from course_lib.engine.fit import fit_inputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.engine.saved import read_slot
-from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.engine.tensor import Tensor, memory_of, new_tensor
 from course_lib.engine.views import gradient_edge, requires_grad
 
 state = grad_mode.state
@@ -512,11 +512,11 @@ def begin(outputs, grad_outputs, create_graph):
     grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)[: len(outputs)]
     if len(grad_outputs) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
+    seeds = []
+    for position, (output, grad) in enumerate(zip(outputs, grad_outputs, strict=True)):
+        is_constant = grad is None and isinstance(output, Tensor) and not requires_grad(output)
+        seeds.append(None if is_constant else seed(output, grad, create_graph, position))
     edges = [edge_of_root(output) for output in outputs]
-    seeds = [
-        None if edge is None and grad is None else seed(output, grad, create_graph, position)
-        for position, (output, grad, edge) in enumerate(zip(outputs, grad_outputs, edges, strict=True))
-    ]
     for position, edge in enumerate(edges):
         if not edge:  # no history, or a dead end
             raise errors.no_history(position)
@@ -525,8 +525,10 @@ def begin(outputs, grad_outputs, create_graph):
 
 def seed(tensor, grad, create_graph, position):
     """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
-    if type(tensor) is not Tensor and is_edge(tensor):
+    if is_edge(tensor):
         return seed_of_edge(tensor, grad, create_graph, position)
+    if not isinstance(tensor, Tensor):
+        raise AssertionError("Expected output to be a torch.Tensor")
     array = tensor.array
     if grad is None:
         if array.size != 1:
@@ -539,7 +541,7 @@ def seed(tensor, grad, create_graph, position):
         raise messages.gradient_shape_mismatch(position, grad.shape, tensor.shape)
     if create_graph:
         return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
-    return grad.array.astype(array.dtype, copy=False)
+    return memory_of(grad).astype(array.dtype, copy=False)
 
 
 def seed_of_edge(edge, grad, create_graph, position):
@@ -555,8 +557,6 @@ def edge_of_root(root):
     """The edge that a pass starts from, at a tensor or at a gradient edge; None for a tensor without history."""
     if is_edge(root):
         return (root.node, root.output_nr) if root.node.several_outputs else root.node
-    if not isinstance(root, Tensor):
-        raise AssertionError("Expected output to be a torch.Tensor")
     return gradient_edge(root)
 
 

@@ -257,7 +257,7 @@ def geometry(tensor, base):
     With these alone the view's part of a gradient is found, when neither the base nor the view is there any more. The
     base may itself begin inside of a storage (made by `.data` or from NumPy): `kept_storage_offset` counts from there.
     """
-    offset = (tensor.data_ptr() - base.data_ptr()) // tensor.array.itemsize
+    offset = tensor.storage_offset() - base.storage_offset()
     return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()
 
 

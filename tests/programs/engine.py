@@ -247,3 +247,20 @@ def backward_with_frozen_leaves(T):
     w.requires_grad_(False)
     y.backward()
     return [x.grad, w.grad, raises(lambda: T.autograd.grad((x * w).sum(), w))]
+
+
+@program
+def a_root_that_may_not_be_used_any_more(T):
+    """That its gradient must be given is said before what became of it."""
+    piece = leaf(T, [1.0, 2.0, 3.0]).split([1, 2])[1]
+    with T.no_grad():
+        piece._base.zero_()
+    return raises(piece.backward), raises(lambda: piece.backward(T.ones(2)))
+
+
+@program
+def a_backward_that_writes_into_what_the_caller_gave(T):
+    """A gradient without dimensions is handed on as it is, like any other."""
+    x, given = leaf(T, 1.0), T.tensor(1.0)
+    fn(T, lambda ctx, a: a * 1, lambda ctx, g: g.mul_(2)).apply(x).backward(given)
+    return x.grad, given

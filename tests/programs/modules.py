@@ -594,3 +594,10 @@ def loading(T):
         c[0].weight.requires_grad,
         c[0].weight.data_ptr() == m[0].weight.data_ptr(),
     ]
+
+
+@program
+def reductions_of_a_parameter(T):
+    """A Parameter is summed by the same operation as any tensor."""
+    w = T.nn.Parameter(T.ones(2, 3))
+    return graph(w.sum().grad_fn, 2), graph(w.mean().grad_fn, 2)

@@ -2,7 +2,7 @@
 
 import math
 
-from kit import grad_of, kind, leaf, program, programs, raises, weighted
+from kit import grad_of, graph, kind, leaf, program, programs, raises, weighted
 
 M = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 SIGNED = [-2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.5]
@@ -363,3 +363,12 @@ def floor_divide_has_no_derivative(T):
     x = leaf(T, [3.0, -5.0])
     y = x // 2
     return y, y.requires_grad, raises(lambda: y.sum().backward()), T.floor_divide(7, T.tensor([2])), 7 // x.detach()
+
+
+@program
+def stacks_of_matrices(T):
+    """Which products of stacks are one product of two matrices: a stack of one, and what lies in rows."""
+    stack, one = leaf(T, [[[1.0, 2.0]], [[3.0, 4.0]]]), leaf(T, [[[1.0], [2.0]]])
+    constant = T.ones(2, 3)
+    products = stack @ one, one.mT @ stack.mT, stack @ constant, stack.mT.contiguous().mT @ constant
+    return [graph(p.grad_fn, 4) for p in products], raises(lambda: stack.mT @ one.mT[:, :, :1])

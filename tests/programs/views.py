@@ -258,3 +258,24 @@ def copy_between_overlapping_rows(T):
     b = T.arange(4.0)
     b[:2] = b[2:]
     return [a, b, raises(lambda: b[:3].copy_(b[1:]))]
+
+
+@program
+def copied_to_itself(T):
+    """A tensor that shows one place several times may be written with its own values, and with no others."""
+    rows = T.tensor([1, 2, 0]).expand(3, 3)
+    rows[..., 0] = rows[..., 0]
+    whole = T.tensor(2.0).expand(3)
+    return rows, rows._version, [raises(lambda s=s: whole.fill_(s)) for s in (T.tensor(1.0), whole[0])]
+
+
+@program
+def a_base_with_other_memory(T):
+    """A view of the old memory is written to when its base looks at a new one."""
+    x = leaf(T, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    view = x.t()
+    with T.no_grad():
+        x.data = x.detach() * 2
+        view[view > 3] = 0.0
+    view.backward(view, retain_graph=True)
+    return graph(view.grad_fn, 2), x.grad

@@ -371,4 +371,6 @@ def stacks_of_matrices(T):
     stack, one = leaf(T, [[[1.0, 2.0]], [[3.0, 4.0]]]), leaf(T, [[[1.0], [2.0]]])
     constant = T.ones(2, 3)
     products = stack @ one, one.mT @ stack.mT, stack @ constant, stack.mT.contiguous().mT @ constant
-    return [graph(p.grad_fn, 4) for p in products], raises(lambda: stack.mT @ one.mT[:, :, :1])
+    return [graph(p.grad_fn, 4) for p in products], [
+        raises(lambda: stack @ one.long()), raises(lambda: T.ones(2, 2) @ T.ones(2, 2).double())
+    ]

@@ -35,6 +35,8 @@ def truth_refused(x, message, error=RuntimeError):
 def same_type(a, b):
     """RuntimeError unless both matrices hold the same element type: products do not promote."""
     if a.dtype != b.dtype:
+        if a.ndim == 3:
+            raise RuntimeError(f"expected scalar type {title(a).title} but found {title(b).title}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {title(a).c_name} != {title(b).c_name}"
         )

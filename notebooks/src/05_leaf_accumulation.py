@@ -183,7 +183,6 @@ whole, x.grad = x.grad, None
 for part in (x[:3], x[3:]):
     (part.mean() / 2).backward()
 
-
 counts = {
     name: {number: Fraction(slope).limit_denominator(9) for number, slope in enumerate(grad.tolist(), 1)}
     for name, grad in {"in the whole batch": whole, "in two parts": x.grad}.items()
@@ -367,7 +366,7 @@ chart({"w, frozen from step 2 on": lines}, across="step", up="w")
 # %% [markdown]
 # The first step has moved `w` from 1 to 0, and there it was to stay. With None it does. With zeros it drifts away, in the end nearly to −7.
 #
-# > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
+# > **The rule.** An optimizer takes zeros for a gradient, and None for the absence of one. If it has a memory, this moves weights.
 #
 # ## Why does `w -= lr * w.grad` raise?
 #
@@ -469,15 +468,15 @@ print("\non our engine `given` still holds", given.tolist())
 # In PyTorch `given` holds 2s. Its memory had become `x.grad`, and the second pass was added into it. With `a + b` nothing of the kind happened. To see what the difference is, look at the moment at which a gradient arrives:
 #
 # ```text
-#           who holds the tensor           tensor          memory
+#            who holds it            tensor                memory
 #
-# a + b     you, as `handed`       ---+
-#           on its way to `a`      ---+--> shape (2,)  --> [1., 1.]
-#           on its way to `b`      ---+
+# a + b      you, as handed    ---+
+#            on its way to a   ---+-->  shape (2,)   ------>  [1., 1.]
+#            on its way to b   ---+
 #
-# the view  you, as `given`        ------> shape (2,1) --+
-#                                                        +--> [1., 1.]
-#           on its way to `x`      ------> shape (2,)  --+
+# the view   you, as given     ------>  shape (2, 1) ---+
+#                                                       +-->  [1., 1.]
+#            on its way to x   ------>  shape (2,)   ---+
 # ```
 #
 # With `a + b`, *one tensor* has three holders. With the view, each of *two tensors* has one holder, and they lie in *one memory*. This is accumulation in a simplified form:

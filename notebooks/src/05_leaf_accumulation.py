@@ -208,7 +208,7 @@ print(w.grad)
 log.only("saved", "freed", "accumulated")
 
 # %% [markdown]
-# That is the 4 of the whole batch. Read the log from the top (its numbers have gaps where other kinds of lines stood; slots are explained in lesson 06, versions in lesson 07): what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+# That is the 4 of the whole batch. Read the log from the top (its numbers have gaps where other kinds of lines stood; slots: lesson 06, versions: lesson 07): what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
@@ -458,14 +458,14 @@ print(same)
 L.predict("05.p5", None)
 
 # %% [markdown]
-# Below is what PyTorch printed for this program, and for one with `a + b`, recorded once (a test compares it again). The last line is our engine's.
+# Below is what PyTorch printed for this program, and for one with `a + b`, recorded once. The last line is our engine's.
 
 # %% tags=["engine"]
 recorded("handed to backward")
 print("\non our engine `given` still holds", given.tolist())
 
 # %% [markdown]
-# In PyTorch `given` holds 2s. Its memory had become `x.grad`, and the second pass was added into it. With `a + b` nothing of the kind happened. To see what the difference is, look at the moment at which a gradient arrives:
+# In PyTorch `given` holds 2s. Its memory had become `x.grad`, and the second pass was added into it. With `a + b` nothing of the kind happened. This is how things stand when a gradient arrives:
 #
 # ```text
 #            who holds it            tensor                memory

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # 05 · Leaf accumulation: where do gradients end up, and when are they wrong?
 #
-# **You write a training loop from memory. It has six lines, and each of them is correct. The loss falls in the first step, and in the second. Then it turns around, climbs above the value that it started with, falls again and climbs again. There is no error and no warning. You make the learning rate smaller, and now it swings more slowly.**
+# **You write a training loop from memory. Each of its lines is correct. The loss falls in the first step, and in the second. Then it turns around, climbs above the value that it started with, falls again and climbs again. There is no error and no warning. You make the learning rate smaller, and now it swings more slowly.**
 #
-# The loop runs below, with both learning rates, so that you can see it happen. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`. This lesson is about how it gets there, who may change it afterwards, and who else can see it.
+# The loop runs below, with both learning rates. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`. This lesson is about how it gets there, who may change it afterwards, and who else can see it.
 #
 # After this lesson you can
 #
@@ -55,14 +55,15 @@ def losses(rate, steps=16):
     return found
 
 
-chart({"the loss": {"rate 0.5": losses(0.5), "rate 0.1": losses(0.1)}}, across="step", up="loss")
+lines = {"rate 0.5": losses(0.5), "rate 0.1": losses(0.1), "the first loss": {1: 0.5, 16: 0.5}}
+chart({"the loss": lines}, across="step", up="loss")
 
 # %% [markdown]
 # The first step goes as it should: from 1 to 0.5. The second one ought to end at 0.25. It ends at −0.25. Keep the swinging curves in mind.
 #
 # ## What happens to the gradient that is already there?
 #
-# People often put a gradient aside, to print it, to log it, or to compare it with a later one. Suppose you do that between two backward passes. Here is the program up to the second pass.
+# People often put a gradient aside, to log it or to compare it with a later one. Suppose you do that between two backward passes.
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -127,26 +128,7 @@ for clears in (True, False):
 #
 # This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
 #
-# ## Why does `w -= lr * w.grad` raise?
-#
-# In the loops above, the step stands in `with torch.no_grad():`. An old and widely copied answer on a forum leaves this line out, and today it fails:
-
-# %% tags=["P12"]
-w = torch.tensor([1.0, 2.0], requires_grad=True)
-(w * w).sum().backward()
-for gradient in (w.grad, w.grad.data, w.grad.detach()):
-    with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
-        w -= 0.1 * gradient
-print("a leaf, if it becomes the result:", (w - 0.1 * w.grad).is_leaf)
-
-# %% [markdown]
-# The message does not complain about the gradient. "A leaf Variable that requires grad" is `w`, the tensor on the left. You are about to overwrite it while operations are being recorded. If that were allowed, the subtraction would be recorded too, and `w` would become its result. As the last line shows, a result is no leaf, and by itself it stores no gradient. So it does not help to wrap the *gradient* in `.data` or `.detach()`, as people try. (Both give the same numbers without a history; lesson 09 compares them.)
-#
-# `with torch.no_grad():` helps, because it says that the step is not part of the computation.
-#
 # ## Exercises: an easy one already now
-#
-# (Exercises keep their numbers when they move, so they do not come in order.)
 #
 # **05.4 · Put the lines in order** (2 minutes). These four lines are the body of a training loop that starts with `w.grad` None. Give one order, as a string such as `"ABCD"`, that makes every pass of the loop one correct step of gradient descent.
 #
@@ -165,30 +147,7 @@ L.check("05.4", order)
 # %% [markdown]
 # ## Why does PyTorch add, if forgetting to clear hurts so much?
 #
-# Because adding is exactly what you want when a batch is too large for your memory. The next section is about that. (A tensor that is used twice in one program needs a sum, too. But that sum is taken earlier, as we now show.)
-#
-# Here `a` is used twice, on the way to `h` and on the way to `k`. So two gradients will travel towards it, a 3 and a 5. A *hook* on `a` is a function of ours that is called with each gradient that arrives (lesson 12). Guess: is it called once or twice?
-
-# %% tags=["C05.3", "C05.5"]
-a = torch.ones(2, requires_grad=True)
-a.register_hook(lambda grad: print("arrives at a:", grad))
-h, k = a * 3, a * 5
-h.retain_grad()
-(h + k).sum().backward()
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # asking for k.grad gives a warning
-    print("h.grad:", h.grad, "k.grad:", k.grad)
-
-# %% [markdown]
-# Once, with 8s. The sum over the *paths of one pass* is taken before the leaf is reached. Only the sum over *several passes* is taken in `.grad`.
-#
-# `h` and `k` are results, so they pass their gradients on and keep nothing, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02; reading `k.grad` gives a warning there, too).
-#
-# > **The rule.** Only leaves store a gradient unasked, and each of them receives one sum in a pass.
-#
-# ## Can a batch be cut into pieces?
-#
-# Now the useful side of adding. Your batch has 64 images, and your memory has room for the graph of 16. You can cut the batch into four *micro-batches* and call `backward()` for each of them. The four gradients add up in `.grad`, and then you make a single step. This is called **gradient accumulation**, and many large models are trained with it.
+# Because adding is exactly what you want when a batch is too large for your memory. Your batch has 64 images, and your memory has room for the graph of 16. You can cut the batch into four *micro-batches* and call `backward()` for each of them. The four gradients add up in `.grad`, and then you make a single step. This is called **gradient accumulation**, and many large models are trained with it.
 #
 # The loss is usually a mean, so people divide the loss of each part by the number of parts. Here are four samples, and the last one is an outlier:
 #
@@ -224,12 +183,10 @@ whole, x.grad = x.grad, None
 for part in (x[:3], x[3:]):
     (part.mean() / 2).backward()
 
-
-def as_fractions(grad):
-    return {number: Fraction(slope).limit_denominator(9) for number, slope in enumerate(grad.tolist(), 1)}
-
-
-counts = {"in the whole batch": as_fractions(whole), "in two parts": as_fractions(x.grad)}
+counts = {
+    name: {number: Fraction(slope).limit_denominator(9) for number, slope in enumerate(grad.tolist(), 1)}
+    for name, grad in {"in the whole batch": whole, "in two parts": x.grad}.items()
+}
 chart({"how much a sample counts": counts}, across="sample (the fourth is the outlier)", up="slope", bars=True)
 
 # %% [markdown]
@@ -251,7 +208,7 @@ print(w.grad)
 log.only("saved", "freed", "accumulated")
 
 # %% [markdown]
-# That is the 4 of the whole batch. Read the log from the top (its numbers have gaps where other kinds of lines stood): what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+# That is the 4 of the whole batch. Read the log from the top (its numbers have gaps where other kinds of lines stood; slots: lesson 06, versions: lesson 07): what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
@@ -270,9 +227,30 @@ def accumulate(torch, w, parts):
 L.check("05.3", accumulate)
 
 # %% [markdown]
+# ## And the two paths of one pass: are they added in `.grad`, too?
+#
+# Here `a` is used twice. A 3 comes along the one path and a 5 along the other. Do they reach `a` one by one? A *hook* on `a` is a function of ours that is called with each gradient that reaches it (lesson 12).
+
+# %% tags=["C05.3", "C05.5"]
+a = torch.ones(2, requires_grad=True)
+a.register_hook(lambda grad: print("arrives at a:", grad))
+h, k = a * 3, a * 5
+h.retain_grad()
+(h + k).sum().backward()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # asking for k.grad gives a warning
+    print("h.grad:", h.grad, "k.grad:", k.grad)
+
+# %% [markdown]
+# The hook ran once, with 8s. The sum over the *paths of one pass* is taken before the leaf is reached (lesson 04). Only the sum over *several passes* is taken in `.grad`.
+#
+# `h` and `k` are results. They pass their gradients on and keep nothing, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02).
+#
+# > **The rule.** Only leaves store a gradient unasked, and each of them receives one sum in a pass.
+#
 # ## Is a gradient of zero the same as no gradient?
 #
-# An "empty" `.grad` can be None or a tensor of zeros. The two mean different things. None says that no gradient has arrived since `.grad` was cleared. Zeros are a gradient like any other: one that was written there when it was cleared, or one that has arrived and was zero, or several that add up to zero.
+# An "empty" `.grad` can be None or a tensor of zeros. The two mean different things. None says that nothing has arrived since `.grad` was None. Zeros can come from two places: you wrote them there, to clear it, or gradients arrived and their sum is zero. Whoever reads `.grad` cannot tell which.
 
 # %% tags=["C05.2"]
 u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
@@ -282,17 +260,37 @@ print("u.grad:", u.grad, " z.grad:", z.grad)
 # %% [markdown]
 # `u` was multiplied by 0. That is a path like any other, and a zero came along it. `z` was on no path, so it has no gradient at all.
 #
-# There are also two ways of clearing `.grad`. `v.grad = None` lets the tensor go. `v.grad.zero_()` keeps it and writes zeros into it. We put the gradient of `v` aside twice, and clear it in the first way and then in the second:
+# There are also two ways of clearing `.grad`: `v.grad = None`, and `v.grad.zero_()`, which writes zeros into it. Here a gradient is put aside twice, and each time cleared in another way.
+#
+# ```python
+# v = torch.ones(2, requires_grad=True)
+# (v * 7).sum().backward()
+# first = v.grad
+# v.grad = None
+#
+# (v * 7).sum().backward()
+# second = v.grad
+# v.grad.zero_()
+# ```
+#
+# **Predict.** Which number does `first` hold in each of its elements at the end, and which number `second`? Answer with a list of two numbers.
+
+# %%
+L.predict("05.p6", None)
 
 # %% tags=["C05.8"]
-first_gradient, v.grad = v.grad, None
+v = torch.ones(2, requires_grad=True)
 (v * 7).sum().backward()
-second_gradient = v.grad
+first = v.grad
+v.grad = None
+
+(v * 7).sum().backward()
+second = v.grad
 v.grad.zero_()
-print("first:", first_gradient, " second:", second_gradient)
+print("first:", first, " second:", second)
 
 # %% [markdown]
-# The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and the 7s are lost.
+# The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and its 7s are lost.
 #
 # An optimizer's `zero_grad()` does the first thing, unless you ask for the second:
 
@@ -304,56 +302,7 @@ torch.optim.SGD([v], lr=0.1).zero_grad()
 print(v.grad)
 
 # %% [markdown]
-# Does it matter to a weight which of the two it gets? With plain gradient descent it does not: subtracting zero changes nothing, and a weight without a gradient is skipped.
-#
-# But most people train with **momentum** (lesson 10 says why). Instead of following each gradient, one keeps a running sum of them, the *velocity*, in which older gradients fade. A step of it has two lines:
-#
-# ```python
-# velocity = 0.9 * velocity + w.grad
-# w        = w - lr * velocity
-# ```
-#
-# Let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*.
-#
-# **Predict.** What is `w` after each of the three steps? Answer with a list of three numbers.
-
-# %%
-L.predict("05.p3", None)
-
-# %% tags=["C05.9", "P13"]
-def walk(gradients):
-    w, velocity, values = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0), []
-    for gradient in gradients:
-        w.grad = gradient
-        if w.grad is not None:
-            with torch.no_grad():
-                velocity.mul_(0.9).add_(w.grad)
-                w.sub_(velocity)  # learning rate 1
-        values.append(round(w.item(), 4))
-    return values
-
-
-one, zero = torch.tensor(1.0), torch.tensor(0.0)
-print(walk([one, zero, None]))
-
-# %% [markdown]
-# **Notice:** the gradient of the second step was zero, and `w` moved by 0.9.
-#
-# The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it. None means that this parameter is left out of the step, and so is its velocity.
-#
-# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. Here `w` is to be frozen from the second step on, once with zeros and once with None:
-
-# %%
-frozen = {"zeros": walk([one] + 14 * [zero]), "None": walk([one] + 14 * [None])}
-lines = {name: dict(enumerate(values, 1)) for name, values in frozen.items()}
-chart({"w, frozen from step 2 on": lines}, across="step", up="w")
-
-# %% [markdown]
-# The first step has moved `w` from 1 to 0, and there it was to stay. With None it does. With zeros it drifts away, in the end nearly to −7.
-#
-# > **The rule.** Zero is a gradient, and None is the absence of one. An optimizer with a memory treats them differently.
-#
-# ## Exercises: zero and None
+# ## Exercises: read the state
 #
 # **05.1 · Read the state** (5 minutes). After this program, give the values of `p.grad`, of `q.grad` and of `r.grad` as lists (or None), and whether `early is p.grad`.
 #
@@ -372,6 +321,68 @@ state = {"p.grad": None, "q.grad": None, "r.grad": None, "early is p.grad": None
 L.check("05.1", state)
 
 # %% [markdown]
+# ## Does a weight rest when its gradient is zero?
+#
+# With plain gradient descent it does: the step subtracts the learning rate times zero. But most people train with **momentum** (lesson 10 says why). Instead of following each gradient, one keeps a running sum of them, the *velocity*, in which older gradients fade. With `torch.optim.SGD([w], lr=lr, momentum=0.9)`, a step does this:
+#
+# ```python
+# velocity = 0.9 * velocity + w.grad
+# w        = w - lr * velocity
+# ```
+#
+# Let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*.
+#
+# **Predict.** What is `w` after each of the three steps? Answer with a list of three numbers.
+
+# %%
+L.predict("05.p3", None)
+
+# %% tags=["C05.9", "P13"]
+def walk(gradients):
+    w, values = torch.tensor(1.0, requires_grad=True), [1.0]
+    optimizer = torch.optim.SGD([w], lr=1.0, momentum=0.9)
+    for gradient in gradients:
+        w.grad = gradient
+        optimizer.step()
+        values.append(round(w.item(), 4))
+    return values
+
+
+one, zero = torch.tensor(1.0), torch.tensor(0.0)
+print("at first, and after each step:", walk([one, zero, None]))
+
+# %% [markdown]
+# **Notice:** the gradient of the second step was zero, and `w` moved by 0.9.
+#
+# The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it. With None, the optimizer leaves this parameter out of the step.
+#
+# This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. Here `w` is to be frozen from the second step on, once with zeros and once with None:
+
+# %%
+frozen = {"zeros": walk([one] + 14 * [zero]), "None": walk([one] + 14 * [None])}
+lines = {name: dict(enumerate(values)) for name, values in frozen.items()}
+chart({"w, frozen from step 2 on": lines}, across="step", up="w")
+
+# %% [markdown]
+# The first step has moved `w` from 1 to 0, and there it was to stay. With None it does. With zeros it drifts away, in the end nearly to −7.
+#
+# > **The rule.** An optimizer takes zeros for a gradient, and None for the absence of one. If it has a memory, this moves weights.
+#
+# ## Why does `w -= lr * w.grad` raise?
+#
+# In the loops of this lesson the step stands in `with torch.no_grad():`. An old and widely copied answer on a forum leaves this line out, and today it fails:
+
+# %% tags=["P12"]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+(w * w).sum().backward()
+with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
+    w -= 0.1 * w.grad.data
+
+# %% [markdown]
+# The message is about `w`, the leaf on the left, which is overwritten while operations are recorded. So `.data` on the *gradient* does not help, but `with torch.no_grad():` does, because then nothing is recorded.
+#
+# ## Exercises: a step of your own
+#
 # **05.5 · Momentum that respects None** (5 minutes). Write one step of gradient descent with momentum: the velocity `v` becomes `mu` times itself plus the gradient, and then `p` moves by `-lr` times the velocity. `p` and `v` must stay the same tensors, so write into them. A parameter without a gradient must not move, and its velocity must not change. `p.grad` is only to be read.
 
 
@@ -386,7 +397,7 @@ L.check("05.5", momentum)
 # %% [markdown]
 # ## A rest
 #
-# You know now how gradients get into `.grad`, and that zero and None differ there. What comes next is the memory in which they lie: who else can see it, and what your own engine has to do about that.
+# You know now how gradients get into `.grad`, and that zero and None differ there. What comes next is the memory in which they lie: who else can see it, and what your own engine has to do about that. You will lend backward a tensor of your own. Is it the same afterwards?
 #
 # ## In whose memory does a gradient lie?
 #
@@ -402,18 +413,10 @@ print(a.grad.mul_(100), b.grad)
 # %% [markdown]
 # `b.grad` still holds ones. Each leaf has been given a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). Forward, it moves no number. You can see that from `data_ptr()`, the address at which a tensor's numbers begin:
-
-# %%
-x = torch.ones(2, requires_grad=True)
-print(x.view(2, 1).shape, "in the memory of x:", x.view(2, 1).data_ptr() == x.data_ptr())
-
-# %% [markdown]
-# Backward, a view has just as little to do. Its slope is 1 everywhere, so the numbers stay as they are. All that it changes is the shape, from (2, 1) back to (2,).
-#
-# Here two passes run, one with `given` and one with a clone of it. A hook on `x` asks of each gradient that arrives whether it lies in the memory of `given`:
+# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). Two passes run, one with `given` and one with a clone of it. `data_ptr()` is the address at which a tensor's numbers begin, so a hook on `x` can ask of each gradient that arrives whether it lies in the memory of `given`:
 #
 # ```python
+# x = torch.ones(2, requires_grad=True)
 # given, same = torch.ones(2, 1), []
 # x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 # for gradient in (given, given.clone()):
@@ -427,6 +430,7 @@ print(x.view(2, 1).shape, "in the memory of x:", x.view(2, 1).data_ptr() == x.da
 L.predict("05.p4", None)
 
 # %% tags=["C05.10", "P26"]
+x = torch.ones(2, requires_grad=True)
 given, same = torch.ones(2, 1), []
 x.register_hook(lambda grad: same.append(grad.data_ptr() == given.data_ptr()))
 for gradient in (given, given.clone()):
@@ -434,22 +438,48 @@ for gradient in (given, given.clone()):
 print(same)
 
 # %% [markdown]
-# In the first pass, the very numbers that you had in your hand arrived at the leaf, in your memory. The clone has a memory of its own.
+# In the first pass, the very numbers that you had in your hand arrived at the leaf, in your memory: backward of a view changes only the shape, from (2, 1) back to (2,). The clone has a memory of its own.
 #
 # > **The rule.** What you hand to backward can arrive at a leaf as it is, in your memory. If you need it afterwards, hand over a clone.
 #
 # ## Does the leaf keep that memory?
 #
-# This is one of the few places where our engine and PyTorch differ. PyTorch makes the memory that arrives the leaf's `.grad`, and so saves a copy. Our engine makes a copy here. Below is what PyTorch printed for both of our programs, recorded once (a test compares it again). The last line is our engine's.
+# This is one of the few places where our engine and PyTorch differ. Our engine makes a copy here. PyTorch makes the memory that arrives the leaf's `.grad`, and so saves a copy. Suppose you run this in PyTorch:
+#
+# ```python
+# x, given = torch.ones(2, requires_grad=True), torch.ones(2, 1)
+# x.view(2, 1).backward(given)
+# x.view(2, 1).backward(given.clone())
+# ```
+#
+# **Predict.** Which two numbers does `given` hold *in PyTorch* at the end? Answer with a list.
+
+# %%
+L.predict("05.p5", None)
+
+# %% [markdown]
+# Below is what PyTorch printed for this program, and for one with `a + b`, recorded once. The last line is our engine's.
 
 # %% tags=["engine"]
 recorded("handed to backward")
 print("\non our engine `given` still holds", given.tolist())
 
 # %% [markdown]
-# In PyTorch `given` holds 2s, although the program never wrote to it. Its memory had become `x.grad`, and the second pass was added into it.
+# In PyTorch `given` holds 2s. Its memory had become `x.grad`, and the second pass was added into it. With `a + b` nothing of the kind happened. This is how things stand when a gradient arrives:
 #
-# To see where the difference comes from, look at accumulation in a simplified form:
+# ```text
+#            who holds it            tensor                memory
+#
+# a + b      you, as handed    ---+
+#            on its way to a   ---+-->  shape (2,)   ------>  [1., 1.]
+#            on its way to b   ---+
+#
+# the view   you, as given     ------>  shape (2, 1) ---+
+#                                                       +-->  [1., 1.]
+#            on its way to x   ------>  shape (2,)   ---+
+# ```
+#
+# With `a + b`, *one tensor* has three holders. With the view, each of *two tensors* has one holder, and they lie in *one memory*. This is accumulation in a simplified form:
 #
 # ```python
 # def apply(self, grad):                # of AccumulateGrad; self.variable is the leaf
@@ -460,16 +490,16 @@ print("\non our engine `given` still holds", given.tolist())
 #         leaf.grad += grad             # in place
 # ```
 #
-# Who counts as somebody else? PyTorch asks whether somebody else holds the same *tensor*. Our engine also asks whether somebody else sees the same *memory*. You have met both cases:
+# PyTorch asks whether somebody else holds the *tensor*: it counts the holders, as Python does. Our engine also asks who else sees the *memory*.
 #
-# | program | what is shared | first gradient: PyTorch | first gradient: our engine |
-# |---|---|---|---|
-# | `a + b` | *one* tensor is on its way to two leaves | copied | copied |
-# | the view | *two* tensors, `given` and what arrives, lie in one memory | kept as it is | copied, because `given` is still held |
+# | program | who else holds the tensor | who else sees the memory | first gradient: PyTorch | our engine |
+# |---|---|---|---|---|
+# | `a + b` | you, as `handed`, and the other leaf's gradient on its way | the same | copied | copied |
+# | the view | nobody | you, as `given` | kept as it is | copied |
 #
 # ## Exercises: whose memory it is
 #
-# **05.6 · The gradient that was used again** (6 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: what arrives at `x` while `x.grad` is None must lie in memory that nobody else holds, neither you nor a later pass. (The check looks at that, so it can judge your answer on our engine, too.)
+# **05.6 · The gradient that was used again** (8 minutes, harder). `x` is a leaf with n numbers, and `g` is a tensor of shape (n, 1). After the call, `x.grad` is to have gained `times` times the numbers of `g`, with one backward for each. In PyTorch, if `x.grad` is None and `times` is 3, the function below leaves `x.grad` with 4 times `g`, and the caller's `g` holds other numbers than before. Work out why. Then repair it: what arrives at `x` while `x.grad` is None must not lie in the memory of `g`, nor in memory that a later pass is given again. (The check looks at that, so it can judge your answer on our engine, too.)
 
 
 # %%
@@ -486,20 +516,20 @@ L.check("05.6", passes)
 # Your engine from lesson 04 makes a new `AccumulateGrad` each time a leaf is used, and it adds out of place: `leaf.grad = leaf.grad + grad`. Now you know what it should do. In `my_engine.py`, which lies beside this notebook:
 #
 # 1. Make one accumulator for each leaf, and use it again as long as a graph still holds it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
-# 2. When the first gradient arrives, store a **clone** of it. You will need a row for `clone` in your table: it copies, and its slope is 1.
+# 2. When the first gradient arrives, store a **clone** of it. For that, give your table a row for `clone`: it copies, and its slope is 1. (Copying every time is simpler than asking who else sees the memory, and never wrong.)
 # 3. When `.grad` is there already, add to it **in place**, so that whoever holds the tensor sees the sum.
 #
-# These are about twelve lines, and ten minutes. The slip that nearly everybody makes is to leave out the clone. Then `(a + b).backward(g)` makes your `g` the `.grad` of `a` and of `b`, and the next pass writes into all three.
+# These are about twelve lines, and ten minutes. Without the clone, `(a + b).backward(g)` makes your `g` the `.grad` of `a` and of `b`, and the next pass writes into all three.
 
 # %%
 L.build("05")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine can train with micro-batches. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
+# When the checkpoint says *correct*, your engine accumulates as PyTorch does: in place, and in memory of its own. In its picture two arrows lead into one accumulator, and `x.grad` holds the 8 that two earlier passes have added up.
 #
 # ## Exercises: a bit of everything
 #
-# **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer `"raises now"` (the offending line itself raises), `"raises at backward"` (a backward call raises, later), `"silently wrong"` (no error, but `got` is not what the comment asks for) or `"fine"`. One of them needs something from lesson 00: what a pass lets go of when it is over.
+# **05.2 · Which happens?** (8 minutes). Each program starts with a fresh leaf `w = [1., 2.]`. Answer `"raises now"` (the offending line itself raises), `"raises at backward"` (a backward call raises, later), `"silently wrong"` (no error, but `got` is not what the comment asks for) or `"fine"`. One of them turns on what a pass frees, as in the log of the micro-batches.
 #
 # ```python
 # # A. wanted: the gradient of the second loss alone, [5, 5]

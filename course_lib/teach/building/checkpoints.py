@@ -476,7 +476,7 @@ NOW = {
     2: "From now on nothing is recorded or computed for what is frozen, and a switch turns recording off.",
     3: "From now on it differentiates a whole network, with broadcasting and matrices.",
     4: "From now on it runs each node once, on its whole sum, however many paths there are.",
-    5: "From now on it accumulates gradients, so it can train with micro-batches.",
+    5: "From now on a leaf has one accumulator. Its gradient has memory of its own, and is added to in place.",
     6: "From now on it frees what nodes saved while backward runs, and refuses a second pass.",
     7: "From now on it raises the most famous error of PyTorch, and only where it is due.",
     8: "From now on it notices a write that goes through a view.",

@@ -86,10 +86,10 @@ EXERCISE = WhichHappens(
                 "nothing was wrong in it.", {"C": "raises at backward"}),
         Mistake("shared part is forgotten", "D: what the first pass released is missed aloud. Backward does not go "
                 "on with numbers it lacks.", {"D": "silently wrong"}),
-        Mistake("nothing is written", "D: it does raise, but none of the lines is refused for what it writes. Which "
-                "call needs what is gone?", {"D": "raises now"}),
-        Mistake("s is asked for", "F: nothing asks for s.grad, which would be None with a warning. `got` is w.grad, "
-                "and that exists.", {"F": "raises now"}),
+        Mistake("nothing is written", "D: it raises at the second `backward()`, so not now. None of the lines is "
+                "refused for what it writes.", {"D": "raises now"}),
+        Mistake("s is asked for", "F: nothing raises here. `got` is w.grad, and that exists; s.grad would be None "
+                "with a warning, but nothing asks for it.", {"F": "raises now"}),
         Mistake("retain is refused", "E: retain_grad() may be called on any result that requires grad, as in the "
                 "lesson.", {"E": ("raises now", "raises at backward")}),
         Mistake("shared part survives", "D: both passes go through `w * w`, and the first one released what that "

@@ -7,13 +7,11 @@ from course_lib.teach.practice.predict import Predict
 
 def truth(torch):
     """The three steps of the question."""
-    w, velocity, path = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0), []
+    w, path = torch.tensor(1.0, requires_grad=True), []
+    optimizer = torch.optim.SGD([w], lr=1.0, momentum=0.9)
     for gradient in (torch.tensor(1.0), torch.tensor(0.0), None):
         w.grad = gradient
-        if w.grad is not None:
-            with torch.no_grad():
-                velocity.mul_(0.9).add_(w.grad)
-                w.sub_(velocity)
+        optimizer.step()
         path.append(w.item())
     return path
 

@@ -230,7 +230,7 @@ def norms_by_layer(torch, net, x):
                 edit("hook_for(name)))", "hook_for()))", "def hook_for(name)", "def hook_for()")),
         Mistake("guard: left hooks", "The second call would then count with the hooks of the first.",
                 edit("            handle.remove()", "            pass")),
-        Mistake("guard: left hooks, after an error", "A remove() behind the pass is not reached then.",
+        Mistake("guard: left hooks, after an error", "Your remove() comes behind the call, and an error passes it by.",
                 edit("    try:\n        net(x).sum().backward()\n    finally:\n        for handle in handles:\n"
                      "            handle.remove()\n",
                      "    net(x).sum().backward()\n    for handle in handles:\n        handle.remove()\n")),

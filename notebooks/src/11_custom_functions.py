@@ -524,7 +524,7 @@ L.check("11.3", SuperpixelMean)
 # - Forward runs at once, with recording off. Backward runs later, with the same `ctx`.
 # - Backward returns one answer for each argument, and never writes into the gradient that arrives.
 # - Tensors go into `save_for_backward`, in one call, and all else goes on `ctx`.
-# - `gradcheck` in `float64` compares the two.
+# - `gradcheck`, in `float64`, compares backward with small steps of forward.
 #
 # The second sitting is about modules, second derivatives, and what else you may have to *tell* the engine.
 
@@ -708,7 +708,7 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts=parts
 #
 # > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
 #
-# **You can also forbid it.** Write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative then gets an error and no wrong number. We take the square of the result, which is 42, so the gradients are 84 times as large:
+# **You can also forbid it.** Write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative then gets an error and no wrong number. We square the result, which is 42, so the gradients are 84 times as large:
 
 # %% tags=["C11.8"]
 class Once(Mix):

@@ -43,7 +43,7 @@ L = lesson(11)
 # %% [markdown]
 # ## Why would anyone write one?
 #
-# Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But there are three situations in which that is not enough, and sooner or later you will meet one of them.
+# Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But in three situations that is not enough.
 #
 # **First situation: the true slope is useless.** This is the story above. Rounding is flat almost everywhere, and so is every threshold, for example the one at which an artificial neuron fires. Below are two weights. After rounding, each of them should be 2, and we train for ten steps:
 
@@ -176,7 +176,7 @@ print("built in: ", torch.autograd.grad(x**3, x, upstream))
 #
 # **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. (The ends themselves do not matter.) A unit outside the window is so far from switching that it had better be left alone.
 #
-# `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.
+# `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. `x.abs()` gives the distance from 0.
 
 # %%
 class OnOff(torch.autograd.Function):
@@ -269,7 +269,7 @@ print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a)
 #
 # **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The engine looks at the number of the answers and at their shapes in backward, and not before. (In its messages a "Variable" is a tensor, a position counts from 1, and an index from 0.)
 #
-# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away. (After `apply` you find the flags on the node of the result, `grad_fn`.)
+# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. (After `apply` you find the flags on the node of the result, `grad_fn`.)
 
 # %% tags=["C11.9", "C11.10"]
 class TooFew(Distance):
@@ -436,7 +436,7 @@ gc.enable()
 # %% [markdown]
 # ## When is a tensor really saved?
 #
-# A slot keeps a result in another way than an input: without its history. Here `save_for_backward` is called twice. An optional tensor may be None:
+# Here `save_for_backward` is called twice. An optional tensor may be None:
 #
 # ```python
 # class Keep(torch.autograd.Function):
@@ -531,7 +531,7 @@ L.check("11.3", SuperpixelMean)
 # %% [markdown]
 # ## How do you use a Function in a module?
 #
-# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`. People still write modules like that. Here are three that are to limit gradients to ±1 on their way back, and to change nothing on the way there. (They return `x * 1` because an argument that is returned as it is has a rule of its own, of which you read below.)
+# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`. People still write modules like that. Here are three that are to limit gradients to ±1 on their way back, and to change nothing on the way there. (Why `x * 1` and not `x` is told below, at `mark_dirty`.)
 #
 # ```python
 # class ClipFunction(torch.autograd.Function):
@@ -1124,7 +1124,7 @@ L.check("11.8", last_states)
 # %% [markdown]
 # ## Two Functions from the web: what would you change?
 #
-# People post Functions like these, and others ask what their lines mean. We have written them anew, and short. Decide for each numbered line whether it is right, works but is a waste, or is wrong. Our verdicts follow each run.
+# People post Functions like these. We have written them anew, and short. Decide for each numbered line whether it is right, works but is a waste, or is wrong. Our verdicts follow each run.
 #
 # **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its gradient was your exercise 11.3.)
 

@@ -22,9 +22,9 @@
 # - write an operation of your own, with its forward and its backward, and use it in a network like any other;
 # - decide where to keep what your backward will need, and say what each choice costs;
 # - test a Function until you trust it, including its second derivatives;
-# - read somebody else's Function and name the line that is missing.
+# - read somebody else's Function and say which lines are right, wasted, or wrong.
 #
-# **Minutes** 200, in three sittings of 65, 70 and 65 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 200, in three sittings of 65, 65 and 70 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -43,7 +43,7 @@ L = lesson(11)
 # %% [markdown]
 # ## Why would anyone write one?
 #
-# Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But there are three situations in which that is not enough, and sooner or later you will meet one of them.
+# Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But in three situations that is not enough.
 #
 # **First situation: the true slope is useless.** This is the story above. Rounding is flat almost everywhere, and so is every threshold, for example the one at which an artificial neuron fires. Below are two weights. After rounding, each of them should be 2, and we train for ten steps:
 
@@ -62,7 +62,7 @@ def train(rounded):
 train(torch.round)
 
 # %% [markdown]
-# The loss is 5, so there is plenty left to learn. The gradient is zero, and the weights have not moved in ten steps. They would not move in ten thousand.
+# The loss is 5, so there is plenty left to learn. The gradient is zero, and the weights have not moved in ten steps.
 #
 # **Second situation: part of the computation happens outside PyTorch.** It may be a table that a manufacturer ships with a sensor, a solver written in Fortran, or a simulator. Autograd records only what goes through PyTorch's own operations, so such a call leaves no node. PyTorch notices the moment at which you step outside, and stops you. If you follow the advice in its message, the numbers are right and their history is gone:
 
@@ -120,11 +120,11 @@ draw(RoundThrough.apply(w))
 # %% [markdown]
 # **Notice:**
 #
-# - The loss is 0. The weights started at the same place as before and took the same number of steps. The class, seven lines long, is the only difference.
-# - In the picture your class has become a node like every other, and it is named after the class: `RoundThroughBackward`. The engine counts it, queues it and runs it as it would run `MulBackward0`.
+# - The loss is 0, after the same start and the same number of steps. (So the last gradient is 0, too: there is nothing left to learn. 1.5 rounds to 2, the even neighbour.) The class, seven lines long, is the only difference.
+# - In the picture your class has become a node like every other, and it is named after the class: `RoundThroughBackward`.
 # - No white note hangs on the node. It keeps nothing, because its backward needs nothing.
 #
-# One thing deserves a pause. Your `backward` was never compared with your `forward`. It could not be, because the whole point was to return something other than the slope. Whatever you return is used, right or wrong. That is why a good part of this lesson is about testing.
+# But your `backward` was never compared with your `forward`. It could not be, because the whole point was to return something other than the slope. Whatever you return is used, right or wrong. That is why a good part of this lesson is about testing.
 #
 # ## How does backward know what forward saw?
 #
@@ -146,7 +146,7 @@ with expect_error(NameError, "name 't' is not defined"):
     y.backward()
 
 # %% [markdown]
-# Python is right to complain. `t` was a local variable of `forward`, and `forward` returned long ago. (The error is even a lucky one. If this notebook had a global variable called `t`, Python would have used that, without a word.) So something has to carry `t` from one method to the other, and this is what `ctx` is for: **both methods are given the same `ctx`**.
+# Python is right to complain. `t` was a local variable of `forward`, and `forward` returned long ago. So something has to carry `t` from one method to the other, and this is what `ctx` is for: **both methods are given the same `ctx`**.
 #
 # In forward you hand over what you will need: `ctx.save_for_backward(t)`. In backward you take it out again: `ctx.saved_tensors`. What comes out is always a tuple, even if you saved a single tensor. That explains the comma in `(t,) = …`.
 #
@@ -176,7 +176,7 @@ print("built in: ", torch.autograd.grad(x**3, x, upstream))
 #
 # **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. (The ends themselves do not matter.) A unit outside the window is so far from switching that it had better be left alone.
 #
-# `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. You have seen everything you need in the last two cells; `x.abs()` gives the distance from 0.
+# `forward` computes the right thing, but it keeps nothing yet. Complete it, and write `backward`. `x.abs()` gives the distance from 0.
 
 # %%
 class OnOff(torch.autograd.Function):
@@ -192,243 +192,6 @@ class OnOff(torch.autograd.Function):
 L.check("11.0", OnOff)
 
 # %% [markdown]
-# ## What does backward owe?
-#
-# **One answer for each argument of `forward`, in the same order, and None for what is no tensor.**
-#
-# With that the third story can be finished, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance, and for `b` minus that. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0. `forward` hands over two inputs and the result, all in one call. The number it keeps as an attribute of `ctx`, which is an ordinary Python object.
-
-# %%
-class Distance(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b, tiny):
-        distance = ((a - b) ** 2).sum().sqrt()
-        ctx.save_for_backward(a, b, distance)
-        ctx.tiny = tiny
-        return distance
-
-    @staticmethod
-    def backward(ctx, grad):
-        a, b, distance = ctx.saved_tensors
-        slope = torch.zeros_like(a) if distance < ctx.tiny else (a - b) / distance
-        return grad * slope, -grad * slope, None
-
-
-a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
-print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
-
-# %% [markdown]
-# The third story is finished: no NaN any more. Two tensors and a number went in, so backward returned two gradients and a None.
-#
-# **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The number of the answers and their shapes are looked at in backward, and not before.
-#
-# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. A gradient would be thrown away.
-
-# %% tags=["C11.9", "C11.10"]
-class TooFew(Distance):
-    @staticmethod
-    def backward(ctx, grad):
-        return grad, None
-
-
-class ForANumber(Distance):
-    @staticmethod
-    def backward(ctx, grad):
-        return torch.zeros(2), torch.zeros(()), 0.0  # the third argument is no tensor
-
-
-class TooSmall(Distance):
-    @staticmethod
-    def backward(ctx, grad):
-        return grad, grad, None  # shape (), and a has two numbers
-
-
-a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
-print("slopes 3/5 and 4/5; for b minus their sum:", torch.autograd.grad(Distance.apply(a, b, 1e-6), (a, b)))
-print("needed:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
-for wrong in (TooFew, ForANumber, TooSmall):
-    with expect_error(RuntimeError, f"{wrong.__name__}Backward returned"):
-        wrong.apply(a, b, 1e-6).backward()
-
-# %% [markdown]
-# ## Does it matter where you keep a tensor?
-#
-# `Distance` kept its number as an attribute, `ctx.tiny`. Numbers, shapes and settings belong there. You can also write `ctx.mine = t` for a tensor, and read `ctx.mine` in backward. Does it matter for tensors?
-#
-# Here is the cube once more, written with an attribute. The place in which `save_for_backward` puts a tensor is called a *slot* (lesson 06). So `Cube` keeps its input in a slot, and `Stash` keeps it in an attribute.
-
-# %%
-class Stash(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, t):
-        ctx.mine = t
-        return t**3
-
-    @staticmethod
-    def backward(ctx, grad):
-        return 3 * ctx.mine * ctx.mine * grad
-
-
-for function in (Cube, Stash):
-    print(function.__name__, torch.autograd.grad(function.apply(x), x, upstream))
-
-# %% [markdown]
-# The answers are the same. It seems to be a matter of taste.
-#
-# But suppose that somebody writes into the input between forward and backward. This is not far-fetched: in-place activations do it, and so does every line like `h *= mask`.
-#
-# ```python
-# x = torch.tensor([2.0], requires_grad=True)
-# h = x + 0            # so that h is no leaf, and may be written to
-# y = Cube.apply(h)    # and then the same with Stash
-# h.mul_(10)           # somebody reuses the memory of h
-# y.backward()
-# print(x.grad)
-# ```
-#
-# When `y` was computed, `h` was 2, and the slope of the cube at 2 is 3 · 2² = 12.
-#
-# **Predict.** What is `x.grad` with `Cube`, which reads the slot, and what is it with `Stash`, which reads the attribute? Answer with a list of two, the slot first. Each entry is a number, or `"error"` if that backward raises.
-
-# %%
-L.predict("11.p1", None)
-
-# %% tags=["C11.1", "C11.4", "P17"]
-x = torch.tensor([2.0], requires_grad=True)
-h = x + 0
-slot, attribute = Cube.apply(h), Stash.apply(h)
-h.mul_(10)
-assert attribute.grad_fn.mine is h  # what forward called ctx is now grad_fn
-attribute.backward()
-print("attribute:", x.grad)
-with expect_error(RuntimeError, "modified by an inplace operation"):
-    slot.backward()
-
-# %% tags=["engine", "P17"]
-draw(slot, attribute)
-
-# %% [markdown]
-# **Notice:**
-#
-# - Each of your classes has become a node, with an arrow to the node that `h` had when `apply` was called, `AddBackward0`. (`mul_` has given `h` another one since.)
-# - The node of `Cube` failed. Its slot noted version 0, and `h` is at version 1: STALE. This is the check of lesson 07, and you got it for one line.
-# - The node of `Stash` has nothing in a slot. It holds `h` as an attribute, and the picture says what that means: no version check. The right answer 12 became 1200, without a word.
-#
-# The assert in the cell tells you something else that is worth knowing: what `forward` calls `ctx` is the node itself, the later `y.grad_fn`.
-#
-# > **The rule.** Every tensor that backward reads goes into `save_for_backward`. Attributes of `ctx` are for everything else.
-#
-# ## What does an attribute cost in memory?
-#
-# A tensor in a slot is let go after the backward pass, like all saved tensors. A tensor on `ctx` stays for as long as the node does. And for a *result* it is worse. The result holds its node, as `grad_fn`, and the node now holds the result: a ring, which Python frees only when its garbage collector comes by. `save_for_backward` knows this case, and keeps a result without its history (lesson 06).
-#
-# Below, the first line looks at `Stash` once more, whose backward has run. Then `ExpInSlot` and `ExpOnCtx` keep their results in the two ways. We give each result no name, and look whether it is gone.
-
-# %% tags=["C11.5", "P17"]
-class ExpInSlot(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        result = x.exp()
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx, grad):
-        (result,) = ctx.saved_tensors
-        return grad * result
-
-
-class ExpOnCtx(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.result = x.exp()
-        return ctx.result
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * ctx.result
-
-
-def state(result):
-    return "gone" if result() is None else "alive"
-
-
-print("on ctx, behind its backward:", attribute.grad_fn.mine)
-gc.disable()  # an automatic collection in between would find the ring
-in_slot, on_ctx = weakref.ref(ExpInSlot.apply(x)), weakref.ref(ExpOnCtx.apply(x))
-print("without a name:     in the slot", state(in_slot), "- on ctx", state(on_ctx))
-gc.collect()
-print("after a collection: in the slot", state(in_slot), "- on ctx", state(on_ctx))
-gc.enable()
-
-# %% [markdown]
-# ## When is a tensor really saved?
-#
-# A slot keeps a result otherwise than an input, as you have just seen. Which tensors are results is known only when `forward` has returned.
-#
-# The documentation says to call `save_for_backward` at most once. Here it is called twice. An optional tensor may be None:
-#
-# ```python
-# class Keep(torch.autograd.Function):
-#     @staticmethod
-#     def forward(ctx, x, mask):
-#         ctx.save_for_backward(x, x, x)
-#         ctx.save_for_backward(mask, x)
-#         print(len(ctx.saved_tensors))        # still inside of forward
-#         return x * 1
-#
-# y = Keep.apply(x, None)
-# print(len(y.grad_fn.saved_tensors))          # afterwards
-# ```
-#
-# **Predict.** Which two numbers are printed? Answer with a pair.
-
-# %%
-L.predict("11.p8", None)
-
-# %% tags=["C11.1", "C11.2", "C11.3"]
-class Keep(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, mask):
-        ctx.save_for_backward(x, x, x)
-        ctx.save_for_backward(mask, x)
-        print("inside of forward:", len(ctx.saved_tensors), "- recording:", torch.is_grad_enabled())
-        return x * 1
-
-
-kept = Keep.apply(x, None).grad_fn.saved_tensors
-print("afterwards:", len(kept), "-", kept)
-with expect_error(TypeError, "can only save variables"):
-    Keep.apply(x, 3)
-
-# %% [markdown]
-# `save_for_backward` only notes *what* is to be saved, and `apply` packs it when `forward` has returned. The second call has *replaced* the first, without an error. And a plain number is refused, but late: `forward` ran to its end and printed, and only then did `apply` raise.
-#
-# The printed False says that `forward` runs with recording off. Whatever it computes leaves no nodes: the only node is yours.
-#
-# **So the second story, the table of the sensor, can be finished.** `x.numpy()` was refused because recording was on. In `forward` you may leave PyTorch there, although `x` requires a gradient. And there is a place for what you know about the slopes:
-
-# %%
-class Sensor(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.from_numpy(np.interp(x.numpy(), volts, celsius))
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return grad * torch.where(x < 1.0, 30.0, 50.0)  # degrees per volt, on the two pieces of the table
-
-
-x = torch.tensor([0.5, 1.5], requires_grad=True)
-y = Sensor.apply(x)
-y.sum().backward()
-print(y, "slopes:", x.grad, x.grad.dtype)
-
-# %% [markdown]
-# The same two temperatures as before, and now they have a history and a gradient. (NumPy computes in float64, so `y` and what arrives are float64. `x` is float32, and the engine has converted its gradient to that.)
-#
 # ## May backward write into the gradient that arrives?
 #
 # It would save memory: `grad.mul_(2)` in place of `grad * 2`. Here is a Function that does it:
@@ -476,6 +239,242 @@ print("no error:", *torch.autograd.grad(h + Double.apply(h), x, grad), "- the ca
 #
 # > **The rule.** Never write into the gradient that arrives, neither with `grad *= 2`, nor with `grad.mul_(2)`, nor with `grad[0] = 0`. Compute a new tensor.
 #
+# ## What does backward owe?
+#
+# **One answer for each argument of `forward`, in the same order, and None for every argument that is not a tensor.**
+#
+# With that we can finish the third story, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance, and for `b` minus that. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0. `forward` hands over two inputs and the result, all in one call. The number it keeps as an attribute of `ctx`, which is an ordinary Python object.
+
+# %%
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b, tiny):
+        distance = ((a - b) ** 2).sum().sqrt()
+        ctx.save_for_backward(a, b, distance)
+        ctx.tiny = tiny
+        return distance
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b, distance = ctx.saved_tensors
+        slope = torch.zeros_like(a) if distance < ctx.tiny else (a - b) / distance
+        return grad * slope, -grad * slope, None
+
+
+a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
+print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
+
+# %% [markdown]
+# The third story is finished: no NaN any more.
+#
+# **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The engine looks at the number of the answers and at their shapes in backward, and not before. (In its messages a "Variable" is a tensor, a position counts from 1, and an index from 0.)
+#
+# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. (After `apply` you find the flags on the node of the result, `grad_fn`.)
+
+# %% tags=["C11.9", "C11.10"]
+class TooFew(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+class ForANumber(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.zeros(2), torch.zeros(()), 0.0  # the third argument is no tensor
+
+
+class TooSmall(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, grad, None  # shape (), and a has two numbers
+
+
+a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
+print("slopes 3/5 and 4/5; for b minus their sum:", torch.autograd.grad(Distance.apply(a, b, 1e-6), (a, b)))
+print("needed:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
+for wrong in (TooFew, ForANumber, TooSmall):
+    with expect_error(RuntimeError, f"{wrong.__name__}Backward returned"):
+        wrong.apply(a, b, 1e-6).backward()
+
+# %% [markdown]
+# ## May forward leave PyTorch?
+#
+# Yes. `x.numpy()` was refused because recording was on. `forward` runs with recording off: what it computes leaves no nodes, and the only node is yours. So we can finish the second story. Backward is the place for what you know about the slopes. (Outside of its table `np.interp` repeats the first or the last value, so the slope is 0 there.)
+
+# %%
+class Sensor(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.from_numpy(np.interp(x.numpy(), volts, celsius))
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        slope = torch.where(x < 1.0, 30.0, 50.0)  # degrees per volt, on the two pieces of the table
+        return grad * slope * ((x > 0.0) & (x < 2.0))
+
+
+x = torch.tensor([0.5, 1.5, 3.0], requires_grad=True)
+y = Sensor.apply(x)
+y.sum().backward()
+print(y, "slopes:", x.grad, x.grad.dtype)
+
+# %% [markdown]
+# The first two temperatures are those from before, now with a history and a gradient. (NumPy computes in float64, so `y` and what arrives are float64. `x` is float32, and the engine has converted its gradient to that.)
+#
+# ## Does it matter where you keep a tensor?
+#
+# `Distance` kept its number as an attribute, `ctx.tiny`. Numbers, shapes and settings belong there. You can also write `ctx.mine = t` for a tensor, and read `ctx.mine` in backward. Does it matter for tensors?
+#
+# Here is the cube once more, written with an attribute. The place in which `save_for_backward` puts a tensor is called a *slot* (lesson 06). So `Cube` keeps its input in a slot, and `Stash` keeps it in an attribute.
+
+# %%
+class Stash(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t):
+        ctx.mine = t
+        return t**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 3 * ctx.mine * ctx.mine * grad
+
+
+x, upstream = torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor([1.0, 10.0])
+for function in (Cube, Stash):
+    print(function.__name__, torch.autograd.grad(function.apply(x), x, upstream))
+
+# %% [markdown]
+# The answers are the same. But suppose that somebody writes into the input between forward and backward, as in-place activations do, and every line like `h *= mask`.
+#
+# ```python
+# x = torch.tensor([2.0], requires_grad=True)
+# h = x + 0            # so that h is no leaf, and may be written to
+# y = Cube.apply(h)    # and then the same with Stash
+# h.mul_(10)           # somebody reuses the memory of h
+# y.backward()
+# print(x.grad)
+# ```
+#
+# When `y` was computed, `h` was 2, and the slope of the cube at 2 is 3 · 2² = 12.
+#
+# **Predict.** What is `x.grad` with `Cube`, which reads the slot, and what is it with `Stash`, which reads the attribute? Answer with a list of two, the slot first. Each entry is a number, or `"error"` if that backward raises.
+
+# %%
+L.predict("11.p1", None)
+
+# %% tags=["C11.1", "C11.4", "P17"]
+x = torch.tensor([2.0], requires_grad=True)
+h = x + 0
+slot, attribute = Cube.apply(h), Stash.apply(h)
+h.mul_(10)
+assert attribute.grad_fn.mine is h  # what forward called ctx is now grad_fn
+attribute.backward()
+print("attribute:", x.grad)
+with expect_error(RuntimeError, "modified by an inplace operation"):
+    slot.backward()
+
+# %% tags=["engine", "P17"]
+draw(slot, attribute)
+
+# %% [markdown]
+# **Notice:**
+#
+# - Each of your classes has become a node, with an arrow to the node that `h` had when `apply` was called, `AddBackward0`. (`mul_` has given `h` another one since.)
+# - The node of `Cube` failed. Its slot noted version 0, and `h` is at version 1: STALE. This is the check of lesson 07.
+# - The node of `Stash` has nothing in a slot. It holds `h` as an attribute, and the picture says what that means: no version check. The right answer 12 became 1200, without a word.
+#
+# The assert in the cell tells you something else: what `forward` calls `ctx` is the node itself, the later `y.grad_fn`.
+#
+# > **The rule.** Every tensor that backward reads goes into `save_for_backward`. Attributes of `ctx` are for everything else.
+#
+# ## What does an attribute cost in memory?
+#
+# A tensor in a slot is let go after the backward pass, like all saved tensors. A tensor on `ctx` stays for as long as the node does. And for a *result* it is worse. The result holds its node, as `grad_fn`, and the node now holds the result: a ring, which Python frees only when its garbage collector comes by. `save_for_backward` knows this case, and keeps a result without its history (lesson 06).
+#
+# Below, the first line looks at `Stash` once more. Then `ExpInSlot` and `ExpOnCtx` keep their results in the two ways. No name leads to either result: is it gone?
+
+# %% tags=["C11.5", "P17"]
+class ExpInSlot(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        (result,) = ctx.saved_tensors
+        return grad * result
+
+
+class ExpOnCtx(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.result = x.exp()
+        return ctx.result
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.result
+
+
+def state(result):
+    return "gone" if result() is None else "alive"
+
+
+print("on ctx, after its backward has run:", attribute.grad_fn.mine)
+gc.disable()  # an automatic collection in between would find the ring
+in_slot, on_ctx = weakref.ref(ExpInSlot.apply(x)), weakref.ref(ExpOnCtx.apply(x))
+print("without a name:     in the slot", state(in_slot), "- on ctx", state(on_ctx))
+gc.collect()
+print("after a collection: in the slot", state(in_slot), "- on ctx", state(on_ctx))
+gc.enable()
+
+# %% [markdown]
+# ## When is a tensor really saved?
+#
+# Here `save_for_backward` is called twice. An optional tensor may be None:
+#
+# ```python
+# class Keep(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x, mask):
+#         ctx.save_for_backward(x, x, x)
+#         ctx.save_for_backward(mask, x)
+#         print(len(ctx.saved_tensors))        # still inside of forward
+#         return x * 1
+#
+# y = Keep.apply(x, None)
+# print(len(y.grad_fn.saved_tensors))          # afterwards
+# ```
+#
+# **Predict.** Which two numbers are printed? Answer with a pair.
+
+# %%
+L.predict("11.p8", None)
+
+# %% tags=["C11.1", "C11.2", "C11.3"]
+class Keep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(x, x, x)
+        ctx.save_for_backward(mask, x)
+        print("inside of forward:", len(ctx.saved_tensors), "- recording:", torch.is_grad_enabled())
+        return x * 1
+
+
+kept = Keep.apply(x, None).grad_fn.saved_tensors
+print("afterwards:", len(kept), "-", kept)
+with expect_error(TypeError, "can only save variables"):
+    Keep.apply(x, 3)
+print("of a tensor that requires no gradient:", Keep.apply(x.detach(), 3))
+
+# %% [markdown]
+# `save_for_backward` only notes *what* is to be saved. `apply` packs it when `forward` has returned, since only then is it known which tensors are results. The second call has *replaced* the first, without an error: call it once. And a plain number is refused, but late: `forward` ran to its end and printed, and only then did `apply` raise. If `apply` records nothing, it packs nothing, and nothing is refused: the last line.
+#
 # ## How do you test a Function?
 #
 # `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`. In `float32` the differences drown in rounding, and even a right backward fails.
@@ -490,14 +489,16 @@ print("Distance:    ", torch.autograd.gradcheck(far, points))
 with warnings.catch_warnings(action="ignore"):  # PyTorch warns of float32
     small = [point.detach().float().requires_grad_() for point in points]
     print("in float32:  ", torch.autograd.gradcheck(far, small, raise_exception=False))
+volt = torch.tensor([0.5, 1.5, 3.0], dtype=torch.float64, requires_grad=True)
+print("Sensor:      ", torch.autograd.gradcheck(Sensor.apply, (volt,)))
 print("RoundThrough:", torch.autograd.gradcheck(RoundThrough.apply, points[:1], raise_exception=False))
 
 # %% [markdown]
-# The last False is as it should be: that backward is meant to be another than the slope of forward. Such a Function has to be compared with what it pretends to be.
+# Test a point on every piece: 3 volts lie outside of the table. The last False is as it should be: the backward of `RoundThrough` is not meant to be the slope of its forward. Compare such a Function with what it pretends to be.
 #
 # ## Exercises: one from real life
 #
-# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly? Keep no more than you need, and nothing without a check.
+# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly?
 
 # %%
 class SuperpixelMean(torch.autograd.Function):
@@ -518,11 +519,19 @@ L.check("11.3", SuperpixelMean)
 # %% [markdown]
 # ## A rest
 #
-# You can now write a Function, save what it needs, and test it. The second sitting is about modules, about second derivatives, and about what else you may have to *tell* the engine.
+# You can now write a Function and test it:
 #
+# - Forward runs at once, with recording off. Backward runs later, with the same `ctx`.
+# - Backward returns one answer for each argument, and never writes into the gradient that arrives.
+# - Tensors go into `save_for_backward`, in one call, and all else goes on `ctx`.
+# - `gradcheck`, in `float64`, compares backward with small steps of forward.
+#
+# The second sitting is about modules, second derivatives, and what else you may have to *tell* the engine.
+
+# %% [markdown]
 # ## How do you use a Function in a module?
 #
-# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`. People still write modules like that. Here are three that are to limit gradients to ±1 on their way back, and to change nothing on the way there:
+# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`. People still write modules like that. Here are three that are to limit gradients to ±1 on their way back, and to change nothing on the way there. (Why `x * 1` and not `x` is told below, at `mark_dirty`.)
 #
 # ```python
 # class ClipFunction(torch.autograd.Function):
@@ -600,7 +609,7 @@ for module in (A(), B(), C()):
 # %% [markdown]
 # Only B limits anything. The names of the nodes tell why.
 #
-# - **A.** Autograd knows no modules. It knows nodes, and the node here is that of the product. A method `backward` on a module is a *fake*: it has the right name, and autograd never calls it. There is no error, because a class may have any methods. (In the tutorial the training loop called it by hand.)
+# - **A.** Autograd knows no modules. It knows nodes, and the node here is that of the product. A method `backward` on a module is a *fake*: it has the right name, and autograd never calls it. There is no error, because a class may have any methods.
 # - **B.** This is the way to use a Function in a module. The module holds parameters and settings, and its `forward` calls `apply`, which hangs the Function's own node on the result.
 # - **C.** `forward` of a Function, called by hand, is a function like any other. Its product was recorded, with a node of its own, and `backward` is not asked.
 #
@@ -695,11 +704,11 @@ draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts=parts
 # - Below, in gy of `Again`, node 6 is the "+ w", and its arrow for `w` leads to node 4, the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
 # - In both of them `x` came out of its slot *with* its history, because it is an input.
 #
-# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. For a first derivative only the value of `w` is needed, and it is right. For a derivative of the gradient its history is needed. In `Again` the product is computed in `backward`, which is recorded when somebody wants second derivatives.
+# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. A first derivative needs only the value of `w`; a second one needs its history. `Again` computes the product in `backward`, which is recorded when somebody wants second derivatives.
 #
 # > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
 #
-# **You can also forbid it.** Write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative gets an error and no wrong number. The cell tries it twice, once behind a square and once with the result itself:
+# **You can also forbid it.** Write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative then gets an error and no wrong number. We square the result, which is 42, so the gradients are 84 times as large:
 
 # %% tags=["C11.8"]
 class Once(Mix):
@@ -711,16 +720,25 @@ class Once(Mix):
 
 x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
 gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
-print("behind a square: the gradients are right:", gx.item(), gy.item())
+print("gx and gy, divided by 84:", gx.item() / 84, gy.item() / 84)
 with expect_error(RuntimeError, "marked with @once_differentiable"):
     gy.backward()
 gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
-print("of the result itself: gy has a history:", gy.requires_grad)
+print("without the square, gy has a history:", gy.requires_grad)
 
 # %% [markdown]
-# The last line shows a hole. `once_differentiable` runs your backward with recording off, and then looks at the gradient that had arrived. If that has a history, the answer is given a node that raises when a pass comes to it. A square sends back 2 times the result, which has a history. If the gradient has none, such as the plain 1 that is given to the result itself, the answer gets no node at all, and nothing raises. A *gradient penalty* is a loss that contains a gradient, to keep it small (lesson 13): it would contain a constant.
+# The first derivatives are as before, and a second one raises.
 #
-# **Or make the mistake impossible.** With `setup_context(ctx, inputs, output)` the computing and the saving are two methods. `inputs` is the tuple of arguments, and `output` is what `forward` returned. Intermediates are out of reach, so you cannot save one by mistake. `forward` is then not given a `ctx`, so you can also call it directly, and it is recorded then, as in module C above:
+# <details><summary>The last line shows a hole</summary>
+#
+# `once_differentiable` runs your backward with recording off, and then looks at the gradient that arrived. If that has a history, as after a square, the answer gets a node that raises. If it has none (for example the plain 1 with which a pass begins), the answer gets no node, so a later pass cannot raise. A loss that contains such a gradient (a *gradient penalty*, lesson 13) contains a constant, which trains nothing.
+#
+# </details>
+
+# %% [markdown]
+# ## Can computing and saving be two methods?
+#
+# With `setup_context(ctx, inputs, output)` they are. `inputs` is the tuple of arguments, and `output` is what `forward` returned. The intermediates of `forward` are out of reach. (One that you compute in `setup_context` is a constant, too: it also runs with recording off.) `forward` gets no `ctx`, so you can call it directly; then it is recorded, as in module C:
 
 # %% tags=["C11.14"]
 class TidyCube(Cube):
@@ -730,11 +748,13 @@ class TidyCube(Cube):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
+        print("recording in setup_context:", torch.is_grad_enabled())
         ctx.save_for_backward(*inputs)
 
 
-print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", TidyCube.apply(x).grad_fn.name())
-print("slope at 2:", torch.autograd.grad(TidyCube.apply(x), x)[0].item())
+y = TidyCube.apply(x)
+print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", y.grad_fn.name())
+print("slope at 2:", torch.autograd.grad(y, x)[0].item())
 
 # %% [markdown]
 # ## Exercises: right twice
@@ -820,9 +840,24 @@ compare(before, draw(h))
 # %% [markdown]
 # **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node: the write is a recorded one, and follows the rules of recorded writes. (`h` is at version 2 then: `mul_` counted one, and the mark another.)
 #
-# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part: zeros for a part that no loss has used. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` says so with `mark_non_differentiable`:
+# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part: zeros for a part that no loss has used. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` is the same, but its forward says so with `ctx.mark_non_differentiable(rounded)`. Somebody makes a loss of the second result:
+#
+# ```python
+# # Twin.forward(ctx, x):                        return x * 2, x.round()
+# # Twin.backward(ctx, grad, grad_of_rounded):   return 2 * grad
+#
+# x = torch.tensor(2.0, requires_grad=True)
+# _, rounded = Twin.apply(x)        # and then the same with Marked
+# rounded.backward()
+# print(x.grad)
+# ```
+#
+# **Predict.** What is `x.grad` with `Twin`, and what with `Marked`? Answer with a pair; each entry is a number, None, or `"error"` if something raises.
 
 # %%
+L.predict("11.p10", None)
+
+# %% tags=["C11.12"]
 class Twin(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -841,22 +876,7 @@ class Marked(Twin):
         ctx.mark_non_differentiable(rounded)
         return x * 2, rounded
 
-# %% [markdown]
-# Somebody makes a loss of the second result:
-#
-# ```python
-# x = torch.tensor(2.0, requires_grad=True)
-# _, rounded = Twin.apply(x)        # and then the same with Marked
-# rounded.backward()
-# print(x.grad)
-# ```
-#
-# **Predict.** What is `x.grad` with `Twin`, and what with `Marked`? Answer with a pair; each entry is a number, None, or `"error"` if something raises.
 
-# %%
-L.predict("11.p10", None)
-
-# %% tags=["C11.12"]
 x = torch.tensor(2.0, requires_grad=True)
 _, rounded = Twin.apply(x)
 rounded.backward()
@@ -868,7 +888,7 @@ with expect_error(RuntimeError, "does not require grad"):
 # %% [markdown]
 # Unmarked, this loss trains nothing, and nothing raises. Marked, the same loss raises at once.
 #
-# **A result that was not used.** Behind "backward gets" you have seen the zero for the part that no loss has used: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
+# **A result that was not used.** In "backward gets" you have seen that Twin was given a 0 for `x * 2`, the part that no loss has used: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
 
 # %% tags=["C11.13"]
 class Frugal(Twin):
@@ -885,7 +905,7 @@ for function in (Twin, Frugal):
 # %% [markdown]
 # ## Exercises: what has to be said
 #
-# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple`, `ExpInSlot` and `ExpOnCtx` are those of the lesson; the last two keep their result. `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors, and its backward ends with `return grad * k`. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for `y`). (For G: does the rule of lesson 07 about writing to leaves hold for a Function, too?)
+# **11.1 · Which happens?** (7 minutes). `Cube`, `Triple`, `ExpInSlot` and `ExpOnCtx` are those of the lesson; the last two keep their result. `Pair` calls `ctx.save_for_backward(x, 3)`. `Times` multiplies two tensors, and its backward ends with `return grad * k`. `x = torch.tensor([1.0, 2.0], requires_grad=True)`, and `k` requires grad too. At the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"` or `"silently wrong"` (`x.grad` is not the gradient of the formula for the `y` that you have at the end).
 #
 # | | program | | program |
 # | --- | --- | --- | --- |
@@ -912,7 +932,7 @@ L.check("11.1", happens)
 #
 #     @staticmethod
 #     def backward(ctx, grad):
-#         return grad, None  # one answer for each argument of forward
+#         return grad, None
 #
 # a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 # Total.apply(a, [b]).backward()
@@ -932,21 +952,27 @@ class Total(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return grad, None  # one answer for each argument of forward
+        return grad, None
 
 
 a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 Total.apply(a, [b]).backward()
-print("a:", a.grad, " b:", b.grad, " tracked:", Total.apply(a, [b]).grad_fn.needs_input_grad)
+print("a:", a.grad, " b:", b.grad, " needs_input_grad:", Total.apply(a, [b]).grad_fn.needs_input_grad)
 
 # %% [markdown]
 # `apply` looks at its own arguments, and not into lists. A tensor in a list is not tracked: no arrow leads to it, and it gets no gradient, although the formula uses it. Nothing raises.
 #
 # > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
+# %% [markdown]
+# ## A rest
+#
+# The third sitting begins with seven bug reports. Then come your own engine, picking, and Functions as people post them.
+
+# %% [markdown]
 # ## Exercises: diagnose
 #
-# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. Which one method is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
+# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. What is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
 #
 # - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
 # - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
@@ -962,9 +988,7 @@ cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": 
 L.check("11.2", cures)
 
 # %% [markdown]
-# ## A rest
-#
-# Here is what you can tell the engine, and the one thing that you can ask it:
+# All of it in one table: what you tell the engine, and the one thing that you ask it.
 #
 # | you write | it says | if you leave it out |
 # | --- | --- | --- |
@@ -975,15 +999,13 @@ L.check("11.2", cures)
 # | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
 # | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
 #
-# The third sitting is about your own engine, about picking, and about Functions as people post them.
-#
 # ## Build your own engine: operations of your own
 #
 # `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in some 20 lines:
 #
-# 1. Make two lists: `args` as they came, for `forward`; and `inputs`, in which `as_tensor` has made each of them a tensor. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is the name of the class with `Backward` behind it. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
+# 1. Keep `args` as they came, for `forward`. From them make `inputs = [as_tensor(each) for each in args]`, for the node. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is the name of the class with `Backward` behind it. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.
-# 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history. The result is a view then, and a write to it would not reach the input's history: with `result.version.has_views = True` your engine refuses such a write.
+# 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history. (A later write to this result would go round your backward, so PyTorch refuses it. With `result.version.has_views = True` your engine does so, too. The checkpoint asks neither for this line nor for a None in step 4.)
 # 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
 # 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
 #
@@ -999,7 +1021,7 @@ L.build("11")
 #
 # ## What is the backward of picking?
 #
-# So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. PyTorch's name for this is **`gather`**.
+# So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. In 11.3 forward added up and backward read; here it is the other way round. PyTorch's name for this is **`gather`**.
 #
 # `x.gather(1, index)` goes along dimension 1, which means along each row. For every place of `index` it looks up one number: `out[i][j] = x[i][index[i][j]]`. So `index` has as many dimensions as `x`, and the result has the shape of `index`:
 
@@ -1010,7 +1032,7 @@ tables = ["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", 
 grids(tables, colours=["columns", index.tolist(), index.tolist()])
 
 # %% [markdown]
-# **Notice:** each column of `x` has a colour, and so has each index that names this column, and each number that came from there. A number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60. The result may be wider than `x`.
+# **Notice:** each column of `x` has a colour, and so has each index that names this column, and each number that came from there. A number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60.
 #
 # In backward a gradient arrives for each picked number. Where does it go?
 #
@@ -1066,7 +1088,7 @@ print("numbers in slots, built in:", table.gather(1, one_each).grad_fn._saved_se
 print("numbers in slots, ours:", sum(slot.numel() for slot in Pick.apply(table, one_each).grad_fn.saved_tensors))
 
 # %% [markdown]
-# This is also an example of the fourth reason for a Function, less memory. PyTorch's own node has all of `x` in a slot, 640,000 numbers, although backward needs nothing of it but the shape. Yours keeps only the index.
+# This is also an example of the fourth reason for a Function, less memory. PyTorch's own node has all of `x` in a slot, 640,000 numbers, although backward needs nothing of it but the shape. Yours keeps only the index. (A slot makes no copy, lesson 06. You save memory if nothing else keeps `x`.)
 #
 # And here it is in a loss. Lesson 10 has used cross-entropy, which is minus the logarithm of the probability of the right answer. `log_softmax` gives the logarithms of all probabilities, and picking takes the right ones:
 
@@ -1080,12 +1102,11 @@ print("built in:", round(torch.nn.functional.cross_entropy(scores, targets).item
 print("a table: ", round(-log_p[:, targets].mean().item(), 4), "of shape", tuple(log_p[:, targets].shape))
 with expect_error(RuntimeError, "Index tensor must have the same number of dimensions as input tensor"):
     log_p.gather(1, targets)
-draw(loss)
 
 # %% [markdown]
 # **Notice:**
 #
-# - The node of your Function keeps one thing, the index. Its shape is (3, 1): `targets[:, None]` has made a column of the targets, one to be picked in each row.
+# - `targets[:, None]` has made a column of the targets, of shape (3, 1): one to be picked in each row.
 # - Without this column `gather` raises, and that is a lucky error.
 # - The line "a table" is the unlucky one. `log_p[:, targets]` takes *all three* columns from *every* row. The mean of this table is another number, it can be differentiated, and a network trains on it without a word. Print the shape of what you have picked: it should have one number for each sample.
 #
@@ -1103,7 +1124,7 @@ L.check("11.8", last_states)
 # %% [markdown]
 # ## Two Functions from the web: what would you change?
 #
-# People post Functions like these, and others ask what their lines mean. We have written them anew, and short. Say of each numbered line whether it is right, whether it works and is a waste, or whether it is wrong. (`ctx.size = torch.tensor(3)` would be a waste, and `grad.mul_(2)` wrong.)
+# People post Functions like these. We have written them anew, and short. Decide for each numbered line whether it is right, works but is a waste, or is wrong. Our verdicts follow each run.
 #
 # **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its gradient was your exercise 11.3.)
 
@@ -1130,7 +1151,7 @@ class Pooled(torch.autograd.Function):
 # ```python
 # img = x * 1
 # out = Pooled.apply(img, spx)
-# img.relu_()                       # behind the call, as activations do
+# img.relu_()                       # after the call, as activations do
 # out.sum().backward()
 # ```
 #
@@ -1155,7 +1176,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # %% [markdown]
 # Backward computes with `pool_size` and `spx` only. But each reading of `saved_tensors` checks all slots. So it raises because of `img`, with which no line computes.
 #
-# <details><summary>The six lines, one by one</summary>
+# <details><summary>Our verdicts on the six lines</summary>
 #
 # | line | verdict | why |
 # | --- | --- | --- |
@@ -1224,8 +1245,7 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
 #
 # Come back for them when you like. The checks run your Functions on random inputs, compare with finite differences in `float64`, and look at what is kept.
 #
-#
-# **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. One running total, read at the last row of each cell (`kept`), and neighbours subtracted: a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. We have broken the version below: it raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
+# **11.5 · Repair QuickCumsum** (10 minutes). Bird's-eye-view detection adds up camera features that fall into the same cell of a map. Rows are sorted by `rank`, the number of their cell; `place` has their coordinates, as floats: data, for which nobody wants a gradient. Take a running total, read it at the last row of each cell (`kept`), and subtract neighbours: this gives a sum for each cell, without a loop. `backward` should send each cell's gradient to all its rows. We have broken the version below: it raises, and something else is wrong that raises nothing. Ranks 5, 5, 7, 9, 9 have sums in rows 0, 1, 2 of the result: which one must each of the five rows read?
 
 # %%
 class SegmentSum(torch.autograd.Function):
@@ -1277,7 +1297,7 @@ class CrossEntropy(torch.autograd.Function):
 L.check("11.9", CrossEntropy)
 
 # %% [markdown]
-# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From there on back through the convolution use its true backward. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, where nothing is recorded unless you ask for it.)
+# **11.7 · A spiking neuron** (12 minutes). Spike trains `x` (N, C, T) are filtered by `weight` (O, C, K): the filtered value at a step is made of this step and the K − 1 before it. Where the result `u`, the *potential*, reaches the threshold, the neuron fires. The step's true slope is 0 almost everywhere, so nothing would learn. Spiking networks therefore *replace* it: take steepness · s · (1 − s) with s = sigmoid(steepness · (u − threshold)), the slope of a smooth step. That, times the gradient that arrives, is the gradient of `u`. From `u` back to `x` and `weight`, use the true backward of the convolution. gradcheck of such a Function must fail, and does; the check compares with finite differences of the smooth neuron. Second derivatives should be refused. (You may use `torch.autograd.grad` inside `backward`, where nothing is recorded unless you ask for it.)
 
 # %%
 class Spikes(torch.autograd.Function):

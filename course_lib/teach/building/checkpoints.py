@@ -527,6 +527,7 @@ def picture(torch, lesson):
     x, mask = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 4.0])
     h, words, views = (x * mask).relu(), "h = (x * mask).relu();  ", {}
     if lesson == 11:
+        x, mask = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 0.0])
         h, words = straight_through(torch).apply(x * mask), "h = StraightThrough.apply(x * mask);  "
     if lesson == 8:
         p = x * mask

@@ -593,6 +593,24 @@ def flags_in_a_list(torch):
     return isinstance(cube(torch)[0].apply(leaf(torch)).grad_fn.needs_input_grad, list)
 
 
+@mistake(11, "`needs_input_grad` says True for an argument that wants no gradient. There is one flag for each argument "
+         "of `apply`, and a number, or a tensor that requires no gradient, has False.",
+         ("tuple(to is not None for to, _ in ctx.next_functions)", "tuple(True for _ in ctx.next_functions)"),
+         ("        if recording and any(ctx.needs_input_grad):\n",
+          "        if recording and any(to is not None for to, _ in ctx.next_functions):\n"))  # fmt: skip
+def flags_all_true(torch):
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            return x * 2.0
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2.0, None
+
+    return all(Scaled.apply(leaf(torch), 2.0).grad_fn.needs_input_grad)
+
+
 # --- 12: hooks ---------------------------------------------------------------------------------------------
 
 

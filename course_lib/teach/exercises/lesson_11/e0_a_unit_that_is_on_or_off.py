@@ -49,6 +49,8 @@ def check_11_0(answer, torch):
     for name, gradient in wrong.items():
         if shared.alike(found, gradient):
             return almost("the result saved" if name == "no window" and result_saved else name)
+    if result_saved:
+        return almost("the result looked at")
     return not_yet("Inside the window the gradient for x should be the upstream gradient, and outside it 0.")
 
 
@@ -91,6 +93,11 @@ EXERCISE = Exercise(
                 FORWARD.replace("return (x > 0).to(x.dtype)", "y = (x > 0).to(x.dtype)\n"
                                 "        ctx.save_for_backward(y)\n        return y").format("")
                 + "        (y,) = ctx.saved_tensors\n        return grad * (y.abs() <= 1)\n"),
+        Mistake("the result looked at", "You have saved the result, and that is 0 or 1. It does not tell how far the "
+                "input is from 0. Which tensor does?",
+                FORWARD.replace("return (x > 0).to(x.dtype)", "y = (x > 0).to(x.dtype)\n"
+                                "        ctx.save_for_backward(y)\n        return y").format("")
+                + "        (y,) = ctx.saved_tensors\n        return grad * (y.abs() < 1)\n"),
         Mistake("no comma", "ctx.saved_tensors is always a tuple, also of a single tensor. Take the tensor out of it, "
                 "with a comma: (x,) = ctx.saved_tensors.",
                 SAVED.replace("(x,) = ", "x = ") + "        return grad * (x.abs() < 1)\n"),
@@ -105,7 +112,7 @@ EXERCISE = Exercise(
         Mistake("times x", "Inside the window the upstream gradient is handed on as it is; it is not multiplied by x.",
                 SAVED + "        return grad * (x.abs() < 1) * x\n"),
         Mistake("kept on ctx", "The gradient is right. You kept a tensor as an attribute of ctx, though; hand it to "
-                "save_for_backward instead. What the difference is, the next section asks you.",
+                "save_for_backward instead. What the difference is, 11.p1 asks you.",
                 FORWARD.format("        ctx.x = x\n") + "        return grad * (ctx.x.abs() < 1)\n"),
     ),
     check=check_11_0,

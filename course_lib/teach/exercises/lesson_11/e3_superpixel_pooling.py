@@ -51,6 +51,8 @@ def check(answer, torch):
                 return almost("one gradient")
             if SHAPE in str(error) and f"got {[n, c, regions]}" in str(error):
                 return almost("not spread")
+            if SHAPE in str(error) and f"got {[n, c, h * w]}" in str(error):
+                return almost("flat")
             raise
         if found is None:
             return almost("none")
@@ -145,6 +147,9 @@ EXERCISE = Exercise(
                 pooling(UNPACK_3, "return grad[:, :, labels] / labels.numel(), None")),
         Mistake("not spread", "The gradient has the form of the pooled values; it must have the form of the image: "
                 "one number for each pixel.", pooling(UNPACK_3, "return grad / size, None")),
+        Mistake("flat", "One number for each pixel, but in a single row. The gradient must have the form of the image: "
+                "index with labels as they are, or reshape it.",
+                pooling(UNPACK_3, "return (grad / size)[:, :, labels.reshape(-1)], None")),
         Mistake("multiplied", "You multiplied by the size. A pixel in a large region matters less, not more.",
                 pooling(UNPACK_3, "return (grad * size)[:, :, labels], None")),
         Mistake("none", "The image got None: nothing flows back to it. The labels are the second argument.",

@@ -47,6 +47,8 @@ def check(answer, torch):
                 return almost("summed forwards")
             if near(found, grad[row - 1]):
                 return almost("shifted")
+            if near(found, grad[(row - 1).clamp(min=0)]):
+                return almost("shifted and clamped")
             if near(found, grad[row.clamp(max=len(sizes) - 1)]):
                 return almost("clamped")
             return not_yet("backward runs, but some rows get something else than the gradient of their cell.")
@@ -137,6 +139,9 @@ EXERCISE = Exercise(
                 "does not exist.", STARTER_5.replace("grad[kept.cumsum(0)]", "grad[kept.cumsum(0)] * 1")),
         Mistake("shifted", "One less everywhere: right for the last row of each cell. All other rows now read the "
                 "cell before, and row -1 is the last one.", MARKED_5.replace("kept.cumsum(0)]", "kept.cumsum(0) - 1]")),
+        Mistake("shifted and clamped", "One less everywhere: right for the last row of each cell, and for the first "
+                "cell. All other rows now read the cell before.",
+                MARKED_5.replace("kept.cumsum(0)]", "(kept.cumsum(0) - 1).clamp(min=0)]")),
         Mistake("clamped", "The error is gone because the index is cut off. The last row of each cell still reads "
                 "the next cell's gradient.",
                 MARKED_5.replace("kept.cumsum(0)]", "kept.cumsum(0).clamp(max=len(grad) - 1)]")),

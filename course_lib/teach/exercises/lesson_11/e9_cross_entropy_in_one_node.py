@@ -50,6 +50,8 @@ def judged(answer, torch, scores, targets, scale):
     if isinstance(first, str):
         return almost(first)
     right_one = (probabilities - right) / rows
+    if scale > 100 and not bool(first.isfinite().all()):
+        return almost("too large for exp in backward")
     if not near(first, right_one * upstream, 1e-9):
         return wrong_gradient(torch, first, right_one, probabilities, right, upstream, targets)
     second = gradient(torch, loss * upstream, scores)
@@ -171,6 +173,12 @@ EXERCISE = Exercise(
         Mistake("too large for exp", "Scores of 1000 give inf or NaN. e to the power of 1000 is no number any more; "
                 "log_softmax takes the largest score away first.",
                 edit("scores.log_softmax(1)", "(scores.exp() / scores.exp().sum(1, keepdim=True)).log()")),
+        Mistake("too large for exp in backward", "The loss is right, but with scores of 1000 the gradient has inf or "
+                "NaN in it. e to the power of 1000 is no number any more: use softmax, or the exponential of "
+                "log_softmax.",
+                edit("(log_p, targets[:, None])", "(scores.exp() / scores.exp().sum(1, keepdim=True), "
+                     "targets[:, None])", "log_p, index = ctx", "p, index = ctx", "dtype=log_p.dtype", "dtype=p.dtype",
+                     "log_p.exp().scatter_add", "p.scatter_add", "/ len(log_p)", "/ len(p)")),
         Mistake("every pair in forward", "forward takes the right answers of all samples from each row, as a table. "
                 "One number in each row is wanted.",
                 edit("-log_p.gather(1, targets[:, None]).mean()", "-log_p[:, targets].mean()")),

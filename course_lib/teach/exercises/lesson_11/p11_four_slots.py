@@ -50,7 +50,7 @@ def read(answer):
 
 EXERCISE = Predict(
     id="11.p11", title="Four slots", minutes=3, difficulty=2,
-    question="Pooled saves pool_size, img, spx and K, and img is written to behind the call. How many of the four does "
+    question="Pooled saves pool_size, img, spx and K, and img is written to after the call. How many of the four does "
     'its backward need for its answers, and does it run, "fine", or raise, "error"?',
     hints=(
         "Line 6 is where the answers are made. Which of the four names stand in it?",

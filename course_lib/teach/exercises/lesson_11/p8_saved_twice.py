@@ -29,7 +29,7 @@ def truth(torch):
 EXERCISE = Predict(
     id="11.p8", title="Saved twice", minutes=2, difficulty=1,
     question="forward calls save_for_backward(x, x, x) and then save_for_backward(mask, x), where mask is None. How "
-    "many saved_tensors are there inside of forward, behind these lines, and how many on the node afterwards?",
+    "many saved_tensors are there inside of forward, after these lines, and how many on the node afterwards?",
     hints=(
         "What a slot does with a tensor depends on whether it is a result. Can that be known inside of forward?",
         "Does the second call add to the first, or does it replace it? And None is allowed: it takes a place.",

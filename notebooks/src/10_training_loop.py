@@ -24,7 +24,7 @@
 # - stop, save and resume a training so that it goes on to the last digit, and find the missing line in reports like the three above;
 # - train a network on real data, look at what it learns, and test it without spoiling it.
 #
-# **Minutes** 180, in three sittings of 60, 65 and 55, with exercises in each and a rest between them, and 10 more for the optional exercise 10.4 · **Needs** lessons 00, 02, 05, 06, 07 and 09 · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
+# **Minutes** 180, in three sittings of 65, 60 and 55, with exercises in each and a rest between them, and 10 more for the optional exercise 10.4 · **Needs** lessons 00, 02, 05, 06, 07 and 09 · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
 #
 # [← 09 The ways out](09_ways_out.ipynb) · [all lessons](home.ipynb) · [11 Custom Functions →](11_custom_functions.ipynb)
 
@@ -112,6 +112,50 @@ draw(y)
 #
 # The message above names the same two versions, 1 and 0. (It says "AsStrided" because `Linear` reads the weight through a view, its transpose: lesson 08.)
 #
+# ## Two losses share some layers: when may you step?
+#
+# An actor and a critic, in reinforcement learning, each have a loss of their own, and share the layers below them, the *trunk*. Each has its own optimizer. Here the first optimizer is stepped as soon as it has its gradients. The two graphs share a part, so `retain_graph=True` is needed to get that far.
+#
+# ```python
+# trunk = fresh()[0]          # two layers
+# actor, critic = fresh()[0]  # two more, taken apart: one for each head
+# first = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], lr=0.1)
+# h = trunk(x)  # x is plain data
+# loss_a, loss_c = mse(actor(h), t), mse(critic(h), t)
+# loss_a.backward(retain_graph=True)
+# first.step()
+# loss_c.backward()
+# ```
+#
+# **Predict.** Which of the weights, if any, make the last line raise? A: that of `trunk[0]`; B: that of `trunk[1]`; C: that of `actor`; D: that of `critic`. Answer with a list of letters; it may be empty.
+
+# %%
+L.predict("10.p9", None)
+
+# %% tags=["C10.13", "P8"]
+trunk = fresh()[0]
+actor, critic = fresh()[0]
+first = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], lr=0.1)
+second = torch.optim.SGD(critic.parameters(), lr=0.1)
+h = trunk(x)
+loss_a, loss_c = mse(actor(h), t), mse(critic(h), t)
+loss_a.backward(retain_graph=True)
+first.step()
+with expect_error(RuntimeError, "modified by an inplace operation", short=True):
+    loss_c.backward()
+
+# %% [markdown]
+# It is the weight of `trunk[1]`. The trunk saved it at version 0, for both passes. The first pass read it in time. Then `step` wrote to it, and the second pass, which came from the critic, found it at version 1. The weight of `trunk[0]` was saved nowhere, because `x` is plain data; that of `actor` is not on the way, and that of `critic` was not stepped.
+#
+# The rule is that of lesson 07: *first all reading, then any writing*. Either one backward for the sum of both losses, or two, and then all steps. (So with a trunk of one layer nothing raises, and the next layer that you add breaks the program.) Here is the first of these ways, after the step that trunk and actor have made already:
+
+# %% tags=["C10.13"]
+first.zero_grad(), second.zero_grad()
+sum(mse(head(trunk(x)), t) for head in (actor, critic)).backward()  # all is read ...
+first.step(), second.step()  # ... before anything is written
+print("stepped:", [round(p.item(), 4) for part in (trunk, actor, critic) for p in part.parameters()])
+
+# %% [markdown]
 # ## What is inside of `step()`?
 #
 # `step()` knows neither loss nor graph. For each parameter it reads `.grad` and writes the parameter in place, under `no_grad`. So your model holds the same tensors as before, at a higher version. For plain SGD, the same by hand is one line:
@@ -129,6 +173,12 @@ print("equal:", p.tolist() == q.tolist(), "- version", p._version, "- a leaf:", 
 # %% [markdown]
 # Equal to the last digit. (Written as `q -= 0.1 * q.grad`, the last digit may differ in PyTorch, which rounds twice then.) Each step counts as one write, like every other in-place operation: five steps have made version 5.
 #
+# Here is `step` in our engine. It reads only what the last four lines name. `update` is the arithmetic, here the subtraction in place:
+
+# %% tags=["engine"]
+show("optim.SGD.step")
+
+# %% [markdown]
 # ## In a narrow valley, which way does the gradient point?
 #
 # Below is such a valley, seen from above. Each line joins points of equal loss, and the cross is the lowest point. The loss is (p[0]² + 100 p[1]²) / 2, so its gradient is (p[0], 100 p[1]): at the same distance from the middle, the walls are a hundred times as steep as the way along. So the gradient points from one wall to the other, and hardly along the valley.
@@ -258,12 +308,8 @@ for cleared in ("the other layer", "all"):
 #
 # > **The rule.** `step()` handles every parameter that it holds and whose `.grad` is not None, frozen or not.
 #
-# Here it is in our engine, in the lines with `for` and `if`. `update` is the arithmetic that you have just done:
-
-# %% tags=["engine"]
-show("optim.SGD.step")
-
-# %% [markdown]
+# In the source that you have seen, this rule is the last `for` and the `if` below it.
+#
 # ## What may you do to a gradient before the step?
 #
 # Anything you like. Between `backward` and `step` it is just a tensor. The most common thing is *clipping*. Now and then a single batch has a gradient a hundred times as long as usual, and the step along it is as much too long. `clip_grad_norm_` takes all gradients together as one long vector. If its length, the *norm*, is larger than allowed, the vector is shortened, in place, and keeps its direction.
@@ -310,50 +356,6 @@ for order in (("optimizer", "scheduler"), ("scheduler", "optimizer")):
 # In the second order the first rate of the plan, 0.5, was never used, and PyTorch warned once. In both orders `p` was written to three times, by the three steps of the optimizer, and its gradient never. So a scheduler writes to no parameter and to no gradient. It writes the rate, and nothing else.
 #
 # > **The rule.** First `optimizer.step()`, then `scheduler.step()`.
-#
-# ## Two losses share some layers: when may you step?
-#
-# An actor and a critic, in reinforcement learning, each have a loss of their own, and share the layers below them, the *trunk*. Each has its own optimizer. Here the first optimizer is stepped as soon as it has its gradients. The two graphs share a part, so `retain_graph=True` is needed to get that far.
-#
-# ```python
-# trunk = fresh()[0]          # two layers
-# actor, critic = fresh()[0]  # two more, taken apart: one for each head
-# first = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], lr=0.1)
-# h = trunk(x)  # x is plain data
-# loss_a, loss_c = mse(actor(h), t), mse(critic(h), t)
-# loss_a.backward(retain_graph=True)
-# first.step()
-# loss_c.backward()
-# ```
-#
-# **Predict.** Which of the weights, if any, make the last line raise? A: that of `trunk[0]`; B: that of `trunk[1]`; C: that of `actor`; D: that of `critic`. Answer with a list of letters; it may be empty.
-
-# %%
-L.predict("10.p9", None)
-
-# %% tags=["C10.13", "P8"]
-trunk = fresh()[0]
-actor, critic = fresh()[0]
-first = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], lr=0.1)
-second = torch.optim.SGD(critic.parameters(), lr=0.1)
-h = trunk(x)
-loss_a, loss_c = mse(actor(h), t), mse(critic(h), t)
-loss_a.backward(retain_graph=True)
-first.step()
-with expect_error(RuntimeError, "modified by an inplace operation", short=True):
-    loss_c.backward()
-draw(h, names=trunk)
-
-# %% [markdown]
-# **Notice:** this is the trunk alone. Its node 4 saved `1.weight` at version 0, for both passes. The first pass read it in time. Then `step` wrote to the weight, and the second pass, which came from the critic, found it at version 1. Nothing has saved `0.weight`, because `x` is plain data.
-#
-# The rule is that of lesson 07: *first all reading, then any writing*. Either one backward for the sum of both losses, or two, and then all steps. (So with a trunk of one layer nothing raises, and the next layer that you add breaks the program.) Here is the first of these ways:
-
-# %% tags=["C10.13"]
-first.zero_grad(), second.zero_grad()
-sum(mse(head(trunk(x)), t) for head in (actor, critic)).backward()  # all is read ...
-first.step(), second.step()  # ... before anything is written
-print("stepped:", [round(p.item(), 4) for part in (trunk, actor, critic) for p in part.parameters()])
 
 # %% [markdown]
 # ## Build your own engine: an optimizer
@@ -372,7 +374,7 @@ L.build("10")
 L.train()
 
 # %% [markdown]
-# Your engine has no `nn`, so it cannot run the other loops of this lesson. But it runs this one, which finds the line 2x + 1. Try it in a new notebook beside this one (here `torch` has to stay what it is), and go on from there:
+# Your engine has no `nn`, so it cannot run the other loops of this lesson. But it runs this one, which finds the line 2x + 1. If you like, try it in a new notebook beside this one (here `torch` has to stay what it is), and go on from there:
 #
 # ```python
 # import my_engine as torch
@@ -388,7 +390,39 @@ L.train()
 # print(w, b)
 # ```
 #
-# ## Exercises for the first sitting: one loop to repair
+# ## Exercises for the first sitting: one loop to read, and one to repair
+#
+# **10.1 · Who writes what?** (3 minutes). A loop with SGD, momentum and `StepLR(optimizer, step_size=1)` has run for some rounds. The model has a batch norm, a layer that keeps running averages of what passes through it while it trains. They stand in *buffers*, tensors that no optimizer steps. Which of `"parameters"`, `"gradients"`, `"buffers"`, `"state"` (what the optimizer remembers) and `"rates"` does each line change? A list for each letter.
+#
+# ```python
+# optimizer.zero_grad()                                     # A
+# loss = mse(model(x), t)                                   # B
+# loss.backward()                                           # C
+# torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)  # D
+# optimizer.step()                                          # E
+# scheduler.step()                                          # F
+# ```
+
+# %%
+writes = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("10.1", writes)
+
+# %% [markdown]
+# When 10.1 says *correct*, unfold the answer to the question in the title of this lesson:
+#
+# <details><summary>Which line reads what, and which line writes what?</summary>
+#
+# | line | reads | writes |
+# | :-- | :-- | :-- |
+# | `optimizer.zero_grad()` | nothing | gradients, to None |
+# | `loss = mse(model(x), t)` | data, parameters | a new graph; buffers, in train mode |
+# | `loss.backward()` | what the graph saved, some parameters among it, each at its version | gradients, by adding |
+# | `clip_grad_norm_(...)` | gradients | gradients, all by one factor |
+# | `optimizer.step()` | gradients, parameters, its state, the rate | parameters, its state |
+# | `scheduler.step()` | its plan, the rate | the rate |
+#
+# </details>
 #
 # **10.3 · Repair the loop** (10 minutes). From a forum: "Same settings as in the paper, and it does not learn." A batch comes as a list of micro-batches of equal size, each with a backward of its own. Wanted for each batch: one step, with the gradient of the mean loss over the whole batch, which is clipped to the norm `most`, and with the rate that holds at that moment. Only then does the scheduler make its next rate. Some lines stand in the wrong place, and the gradient has the wrong length. (`mse` averages over its batch. `torch` is the library, ours or PyTorch.)
 
@@ -459,6 +493,16 @@ for kind in (torch.optim.Adam, torch.optim.AdamW):
 # %% [markdown]
 # With Adam the decay makes 1000.5 of the gradient of 1000, and that is divided by its own size, so the pull is lost. Beside a gradient of 0 the same decay makes a whole step. With AdamW it takes 5 % of the weight each time, whatever the gradient. So if your decay should pull all weights alike, take AdamW.
 #
+# **10.4 · Write Adam** (10 minutes, optional). With g the gradient, m, s and n (average, average of squares, count of steps) begin at 0, and a step is: n ← n + 1; m ← b₁ m + (1 − b₁) g; s ← b₂ s + (1 − b₂) g²; then p ← p − lr · (m / (1 − b₁ⁿ)) / (√(s / (1 − b₂ⁿ)) + eps). The divisors make up for the start at 0. Write one step for all `params`, in place. `state` is a dictionary, empty at first, that you get back each time: under each parameter that has been stepped it holds a dictionary with `"step"`, `"exp_avg"` and `"exp_avg_sq"`. A parameter without gradient is skipped, and `.grad` is only read.
+
+# %%
+def adam(torch, params, state, lr, b1, b2, eps):
+    ...
+
+
+L.check("10.4", adam)
+
+# %% [markdown]
 # ## How do you keep the best weights?
 #
 # A loss goes up and down, and the last epoch is seldom the best. So keep the weights of the best one, and put them back at the end. (An *epoch* is one pass over all batches. Here there is only one batch.) `state_dict()` gives a dictionary with every parameter by name, and `load_state_dict()` writes the values of such a dictionary into the model.
@@ -704,10 +748,13 @@ def validate(net):
         return mse(net(validation[0]), validation[1]).item()
 
 
+# %% [markdown]
+# Here is the loop. Guess before you run it: `net.train()` stands inside of the loop over the epochs. What would be different from the second epoch on if it stood in front of it?
+
 # %%
 losses = {}
 for epoch in range(1, 21):
-    net.train()  # validate() has switched this off
+    net.train()
     for inputs, targets in batches:
         optimizer.zero_grad()
         loss = mse(net(inputs), targets)
@@ -719,26 +766,9 @@ for epoch in range(1, 21):
 chart({"loss on the validation points": {"after each epoch": losses}}, across="epoch", up="loss")
 
 # %% [markdown]
-# The loss on the validation points, which it has never learned from, falls from 0.8 to 0.03. It is lowest after epoch 14, so `keep_best` would keep that one. You have met every line of the loop, so take it along for your own work. Go through it once more, and say of each line what it reads and what it writes:
+# The loss on the validation points, which it has never learned from, falls from 0.8 to 0.03. It is lowest after epoch 14, so `keep_best` would keep that one. (In front of the loop `net.train()` would hold for the first epoch only: `validate` leaves the network in eval mode, so dropout would drop nothing, and the buffers would rest.) You have met every line of the loop, so take it along for your own work.
 #
-# **10.1 · Who writes what?** (3 minutes). A loop with batch norm in train mode, SGD with momentum and `StepLR(optimizer, step_size=1)` has run for some rounds. Which of `"parameters"`, `"gradients"`, `"buffers"`, `"state"` (what the optimizer remembers) and `"rates"` does each line change? A list for each letter.
-#
-# ```python
-# optimizer.zero_grad()                                     # A
-# loss = mse(model(x), t)                                   # B
-# loss.backward()                                           # C
-# torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)  # D
-# optimizer.step()                                          # E
-# scheduler.step()                                          # F
-# ```
-
-# %%
-writes = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
-
-L.check("10.1", writes)
-
-# %% [markdown]
-# ## Exercises for the second sitting: eight reports, and one for those who like formulas
+# ## Exercises for the second sitting: eight reports
 #
 # **10.6 · Diagnose** (5 minutes). Eight reports. Choose the cure of each: `"copy the state"`, `"load the optimizer's state"`, `"hand over the missing parameters"`, `"all backwards before any step"`, `"zero_grad() with None"`, `"once an epoch"`, `"train()"`, `"eval()"`, `"a smaller rate"`, `"retain_graph=True"`. Some cures cure none of them.
 #
@@ -755,16 +785,6 @@ L.check("10.1", writes)
 cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
 
 L.check("10.6", cures)
-
-# %% [markdown]
-# **10.4 · Write Adam** (10 minutes, optional). With g the gradient, m, s and n (average, average of squares, count of steps) begin at 0, and a step is: n ← n + 1; m ← b₁ m + (1 − b₁) g; s ← b₂ s + (1 − b₂) g²; then p ← p − lr · (m / (1 − b₁ⁿ)) / (√(s / (1 − b₂ⁿ)) + eps). The divisors make up for the start at 0. Write one step for all `params`, in place. `state` is a dictionary, empty at first, that you get back each time: under each parameter that has been stepped it holds a dictionary with `"step"`, `"exp_avg"` and `"exp_avg_sq"`. A parameter without gradient is skipped, and `.grad` is only read.
-
-# %%
-def adam(torch, params, state, lr, b1, b2, eps):
-    ...
-
-
-L.check("10.4", adam)
 
 # %% [markdown]
 # ## A rest, before real data
@@ -881,7 +901,7 @@ def score(net, data):  # the share of right answers and the mean loss; the mode 
 #
 # How many answers are right is what we want to know, but it is no loss: it jumps, so its slope is zero nearly everywhere. The **cross-entropy** is a smooth substitute. First a *softmax* makes probabilities of the scores: e to the power of each, divided by their sum. The scores (2, 1, 0) become (0.665, 0.245, 0.090). The loss is minus the logarithm of the probability of the right answer: −log 0.665 = 0.41 if the first one is right. A network that is sure and right has the loss 0. One that guesses gives each digit 1/10, and has −log 0.1 = 2.3.
 #
-# Now the loop, with the lines that you know. While it runs, it fills a progress bar, one block for each epoch, and it notes the loss on each batch and the loss on the unseen images.
+# Now the loop, with the lines that you know. While it runs, it fills a progress bar, one block for each epoch, and it notes the loss on each batch and the loss on the unseen images. Guess before you run it: in the first epoch, on which of the two kinds of images will the noted loss be lower?
 
 # %%
 def learn(net, data, test, epochs=10):
@@ -935,7 +955,7 @@ pixels([entry for image, digit, answer in mistakes for entry in (f"{digit}, not 
 #
 # ## Two softmaxes: what does the loss say?
 #
-# Cross-entropy computes the softmax itself. Many networks end in a softmax layer already, because somebody wanted to see probabilities. Then it is done twice:
+# Cross-entropy computes the softmax itself. Many networks end in a softmax layer already, because somebody wanted to see probabilities. Then it is done twice. Guess before you run it: what is the smallest loss that a perfect network can still reach then, 0, about 1.5 or about 2.3?
 
 # %% tags=["C10.16"]
 twice = network().append(torch.nn.Softmax(dim=1))

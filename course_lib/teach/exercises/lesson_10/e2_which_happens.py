@@ -11,24 +11,25 @@ PROGRAMS = {
     "A": ("loss = loss_of()", "loss.backward(retain_graph=True)", "optimizer.step()", "loss.backward()",
           "optimizer.step()"),
     "B": (
-        "step()",
+        "one_round()",
         "before = [p.item() for p in model.parameters()]",
         "loss = loss_of()",
         "torch.optim.SGD(model[0].parameters(), lr=0.1).step()",
         "optimizer.zero_grad()",
         "loss.backward()",
     ),
-    "C": ("kept = model.state_dict()", "step()", "model.load_state_dict(kept)"),
+    "C": ("kept = model.state_dict()", "one_round()", "model.load_state_dict(kept)"),
     "D": (
         "kept = {name: value.clone() for name, value in model.state_dict().items()}",
-        "step()",
+        "one_round()",
         "model.load_state_dict(kept)",
     ),
-    "E": ("model[1] = torch.nn.Linear(1, 1, bias=False)", "before = [p.item() for p in model.parameters()]", "step()"),
-    "F": ("model.double()", "x, t = x.double(), t.double()", "step()"),
-    "G": ("step()", "before = [p.item() for p in model.parameters()]", "model[1].requires_grad_(False)",
+    "E": ("model[1] = torch.nn.Linear(1, 1, bias=False)", "before = [p.item() for p in model.parameters()]",
+          "one_round()"),
+    "F": ("model.double()", "x, t = x.double(), t.double()", "one_round()"),
+    "G": ("one_round()", "before = [p.item() for p in model.parameters()]", "model[1].requires_grad_(False)",
           "optimizer.step()"),
-    "H": ("optimizer = torch.optim.SGD([p.double() for p in model.parameters()], lr=0.1)", "step()"),
+    "H": ("optimizer = torch.optim.SGD([p.double() for p in model.parameters()], lr=0.1)", "one_round()"),
 }  # fmt: skip
 
 
@@ -59,12 +60,12 @@ def run_10_2(torch, letter):
     def loss_of():
         return torch.nn.MSELoss()(model(space["x"]), space["t"])
 
-    def step():
+    def one_round():
         space["optimizer"].zero_grad()
         loss_of().backward()
         space["optimizer"].step()
 
-    space |= {"loss_of": loss_of, "step": step}
+    space |= {"loss_of": loss_of, "one_round": one_round}
 
     def right(space):
         return RIGHT[letter]([p.item() for p in model.parameters()], space)
@@ -105,7 +106,7 @@ EXERCISE = WhichHappens(
                 {"B": "raises now"}),
         Mistake("loading refused", "C: load_state_dict copies values into the parameters, without recording. It may "
                 "copy them onto themselves.", {"C": "raises now"}),
-        Mistake("loaded too late", "C: the only backward is the one inside step(), and nothing has been written "
+        Mistake("loaded too late", "C: the only backward is the one inside one_round(), and nothing has been written "
                 "before it.", {"C": "raises at backward"}),
         Mistake("clones refused", "D: load_state_dict wants a dictionary with the right names and shapes; whose "
                 "tensors they are is all the same to it.", {"D": "raises now"}),

@@ -73,7 +73,18 @@ def check(answer, torch):
         verdict = judged_adam(answer, torch, dtype, shapes)
         if verdict:
             return verdict
+    if frozen_rests(answer, torch):
+        return almost("frozen is skipped")
     return correct("two averages and a count for each parameter: this is what a checkpoint has to carry along.")
+
+
+def frozen_rests(answer, torch):
+    """Is a parameter left alone that was frozen when it had a gradient already?"""
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    p.grad = torch.tensor([3.0, -4.0])
+    p.requires_grad_(False)
+    answer(torch, [p], {}, 0.1, 0.8, 0.9, 0.05)
+    return p.tolist() == [1.0, 2.0]
 
 
 class ByHand:
@@ -274,6 +285,9 @@ def adam(torch, params, state, lr, b1, b2, eps):
                 "run under?", adam_but(("with torch.no_grad():", "if True:"))),
         Mistake("None is not handled", "A parameter without gradient came, and None was computed with. It should be "
                 "skipped.", adam_but((SKIP, ""))),
+        Mistake("frozen is skipped", "A frozen parameter was left alone, although it still had a gradient. A step asks "
+                "for .grad, and never for requires_grad.",
+                adam_but(("if p.grad is None:", "if p.grad is None or not p.requires_grad:"))),
         Mistake("None as zero", "None was treated as zero: the averages shrank, the count went up and the parameter "
                 "moved.",
                 adam_but((SKIP, ""), ("p.grad,", "(p.grad if p.grad is not None else torch.zeros_like(p)),"),

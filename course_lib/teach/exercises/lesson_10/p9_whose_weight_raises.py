@@ -59,5 +59,5 @@ EXERCISE = Predict(
         Mistake("all of them", "The first optimizer does not hold D, and the critic's pass does not come by C. What of "
                 "the other two?", ["A", "B", "C", "D"]),
     ),
-    reveals=("this is the trunk alone", "Nothing has saved `0.weight`"),
+    reveals=("It is the weight of `trunk[1]`", "The weight of `trunk[0]` was saved nowhere"),
 )  # fmt: skip

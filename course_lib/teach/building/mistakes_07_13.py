@@ -608,7 +608,8 @@ def flags_all_true(torch):
         def backward(ctx, grad):
             return grad * 2.0, None
 
-    return all(Scaled.apply(leaf(torch), 2.0).grad_fn.needs_input_grad)
+    node = Scaled.apply(leaf(torch), 2.0).grad_fn
+    return node.next_functions[-1][0] is None and all(node.needs_input_grad)  # the arrow is right, the flag is not
 
 
 # --- 12: hooks ---------------------------------------------------------------------------------------------

@@ -112,4 +112,4 @@ def pytest_terminal_summary(terminalreporter):
     skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]
     reasons = collections.Counter(str(why[2] if isinstance(why, tuple) else why) for why in skipped)
     for words, count in reasons.most_common():
-        terminalreporter.write_line(f"{count} tests: {words}")
+        terminalreporter.write_line(f"{count} tests skipped: {words.removeprefix('Skipped: ')}")

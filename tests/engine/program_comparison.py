@@ -282,7 +282,8 @@ class Run:
             and any(n < before.get(name, 0) for name, n in self.dimensions_of_leaves().items())
         ):
             return False
-        if "inputs=" in statement:  # what nobody asked for PyTorch does not compute, and hooks of nodes are told None
+        if "inputs=" in statement and len(self.ours.log) == len(self.theirs.log):
+            # What nobody asked for PyTorch does not compute; hooks of nodes are told None.
             self.ours.log = [None if b is None else a for a, b in zip(self.ours.log, self.theirs.log, strict=True)]
         if not same(self.ours.log, self.theirs.log):
             self.differ("hooks saw", self.ours.log, self.theirs.log)

@@ -88,8 +88,8 @@ def matmul(input, other):
         result = rows.squeeze_fresh(mm(rows.unsqueeze(input, 0), other), 0)
         counter_of(result).value += 1  # PyTorch drops the extra dimension in place
         return result
-    # Of a single matrix the gradient would else be as large as the stack's.
-    if b <= 2 and (requires_grad(other) or lies_in_rows(input)) or a <= 2 and requires_grad(input):
+    # Unless they are folded, the gradient of the single matrix is as large as the stack before it is summed.
+    if (b <= 2 and (requires_grad(other) or lies_in_rows(input))) or (a <= 2 and requires_grad(input)):
         return fold_batches(input, other)
     return matmul_batches(input, other)
 

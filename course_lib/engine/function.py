@@ -86,7 +86,7 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self):
         """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
-        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # of the two reasons, the first that there was
+        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # else READ_ONCE says it
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
         if self.kept_tensors is None:
             return ()

@@ -39,7 +39,7 @@ class Node:
         "edges",  # where each input's gradient goes: a Node, a pair (Node, output number), or None for nowhere
         "sequence_nr",  # when it was made; the engine runs the newest ready node first
         "hooks",  # NodeHooks, or None
-        "visited",  # the last backward pass that counted this node; used by backward.py
+        "visited",  # the mark of the last pass that counted this node; used by backward.py
         "notes",  # dict for `metadata`, or None
         "__weakref__",
     )
@@ -55,7 +55,7 @@ class Node:
         cls.releases = cls.release is not Node.release
 
     def apply(self, grad):
-        """The gradients of the inputs, one for each edge, from that of the output: of an array, arrays."""
+        """The gradients of the inputs, one for each edge, from that of the output. Given an array, it returns arrays."""
         raise NotImplementedError
 
     def apply_to_tensors(self, grad):

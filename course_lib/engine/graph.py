@@ -160,7 +160,7 @@ class AccumulateGrad(Node):
     leads to the leaf, and two operations on one leaf share one node.
 
     A gradient is not `.grad`. What arrives here is complete for one pass; `.grad` is the sum of all passes since it was
-    cleared. The first pass stores its gradient (or a copy: `may_be_taken_over`), later passes add theirs into it.
+    cleared. The first pass stores its gradient or a copy. Later ones add theirs into it; with create_graph, out of place.
     """
 
     __slots__ = ("variable",)

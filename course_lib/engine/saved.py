@@ -16,8 +16,8 @@ therefore keeps a second tensor on the same memory and counter, which knows no n
 is unpacked. With that, and leaves that hold their accumulators weakly, a graph dies the moment its last tensor does.
 
 Note [Released one by one]
-After a node has run each of its slots is set to FREED, unless the graph is retained. What saves nothing can be run
-again: `x.sum().backward()` works twice. There is no flag "this graph was used"; the error comes from the empty slot.
+After a node has run, its slots that hold tensors are set to FREED, unless the graph is retained. What saves nothing can
+be run again: `x.sum().backward()` works twice. There is no flag "this graph was used"; the error comes from the empty slot.
 """
 
 import weakref

@@ -148,7 +148,7 @@ def check_in_place(tensor, recording):
     """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph.
 
     Under no_grad nearly everything may be written to, leaves too: that is how an optimizer works. The counter moves
-    all the same, so a backward pass over values that were saved before is refused then and there.
+    all the same, so a backward pass that needs the values from before is refused.
     Where we differ: to a tensor made in inference mode PyTorch writes first and raises then. We refuse first.
     """
     meta = tensor.meta

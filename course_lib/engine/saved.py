@@ -17,7 +17,7 @@ is unpacked. With that, and leaves that hold their accumulators weakly, a graph 
 
 Note [Released one by one]
 After a node has run, its slots that hold tensors are set to FREED, unless the graph is retained. What saves nothing can
-be run again: `x.sum().backward()` works twice. There is no flag "this graph was used"; the error comes from the empty slot.
+be run again: `x.sum().backward()` works twice. There is no flag "used": the error comes from the empty slot.
 """
 
 import weakref

@@ -26,9 +26,9 @@ with: 1 for a loss of one element, else what the caller gave. `backward` lets th
 `grad` catches them where its inputs stand and lets nothing run into `.grad`. Both end in `run`.
 
 Note [What flows along the edges]
-NumPy arrays. If each were made a Tensor, a pass would take 1.2 times as long. Hooks and custom Functions are given tensors,
-wrapped where they are called. With create_graph=True tensors flow, every formula is an operation like any other, and
-the pass leaves a graph behind it: double backward is nothing else.
+NumPy arrays. If each were made a Tensor, a pass would take 1.2 times as long. Hooks and custom Functions are given
+tensors, wrapped where they are called. With create_graph=True tensors flow, every formula is an operation like any
+other, and the pass leaves a graph behind it: double backward is nothing else.
 
 Note [Fast and careful]
 `evaluate` tells the story of a pass, and `run_with_care` that of a node: read these. Nearly every pass is on arrays

@@ -55,7 +55,7 @@ class Node:
         cls.releases = cls.release is not Node.release
 
     def apply(self, grad):
-        """The gradients of the inputs, one for each edge, from that of the output. Given an array, it returns arrays."""
+        """The gradients of the inputs, one for each edge, from that of the output; arrays from an array."""
         raise NotImplementedError
 
     def apply_to_tensors(self, grad):
@@ -160,7 +160,7 @@ class AccumulateGrad(Node):
     leads to the leaf, and two operations on one leaf share one node.
 
     A gradient is not `.grad`. What arrives here is complete for one pass; `.grad` is the sum of all passes since it was
-    cleared. The first pass stores its gradient or a copy. Later ones add theirs into it; with create_graph, out of place.
+    cleared. The first pass stores its gradient or a copy. Later ones add theirs into it; with create_graph, to a copy.
     """
 
     __slots__ = ("variable",)

@@ -10,7 +10,7 @@ rather than compute with others. The check is about the counter, not about value
 not help, and a write through `.data` or NumPy, which have no share in the counter, goes unnoticed.
 
 Note [A result is kept without its history]
-exp saves its own result. If that were kept as it is, there would be a circle: the result holds its node (grad_fn), the node holds
+exp saves its own result. Kept as it is, that would make a circle: the result holds its node (grad_fn), the node holds
 the result. Reference counting never frees a circle, so every graph would wait for the garbage collector. SavedOutput
 therefore keeps a second tensor on the same memory and counter, which knows no node, and puts the history back when it
 is unpacked. With that, and leaves that hold their accumulators weakly, a graph dies the moment its last tensor does.

@@ -26,9 +26,9 @@ with: 1 for a loss of one element, else what the caller gave. `backward` lets th
 `grad` catches them where its inputs stand and lets nothing run into `.grad`. Both end in `run`.
 
 Note [What flows along the edges]
-NumPy arrays; making a Tensor of each would cost 1.2 times the time. Hooks and custom Functions are given tensors,
-wrapped where they are called. With create_graph=True tensors flow, every formula is an operation like any other, and
-the pass leaves a graph behind it: double backward is nothing else.
+NumPy arrays. If each were made a Tensor, a pass would take 1.2 times as long. Hooks and custom Functions are given
+tensors, wrapped where they are called. With create_graph=True tensors flow, every formula is an operation like any
+other, and the pass leaves a graph behind it: double backward is nothing else.
 
 Note [Fast and careful]
 `evaluate` tells the story of a pass, and `run_with_care` that of a node: read these. Nearly every pass is on arrays
@@ -104,7 +104,8 @@ class GraphTask:
                 for edge in node.edges:
                     if edge:
                         if type(edge) is tuple:  # one of several outputs
-                            dependencies[edge], edge = 1, edge[0]
+                            dependencies[edge] = 1
+                            edge = edge[0]
                         if edge.visited is mark:
                             dependencies[edge] = dependencies.get(edge, 1) + 1
                         else:
@@ -139,6 +140,16 @@ class GraphTask:
         else:
             heappush(self.ready, (-node.sequence_nr, node, grad))
 
+    def apply(self, node, grad):
+        """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
+        run = node.apply_to_tensors if self.create_graph else node.apply
+        if self.needed is None or not node.chooses:
+            return run(grad)
+        ends = [edge[0] if type(edge) is tuple else edge for edge in node.edges]
+        return run(grad, [edge if self.wants(end) else None for edge, end in zip(node.edges, ends, strict=True)])
+
+    # --- only for `grad` and `inputs=`: which nodes lead to what was asked for --------------------------------
+
     def find_needed(self, nodes, accumulate_into):
         """Find the nodes on some path to an input. Older nodes come first: all that a node leads to is older.
 
@@ -158,24 +169,15 @@ class GraphTask:
         return self.needed is None or node in self.needed
 
     def wants(self, node):
-        """True for those that must run, and for those at which a gradient is only caught; asked when not all run."""
-        return node in self.needed or node in self.captures
+        """True for those that must run, and for those at which a gradient is only caught."""
+        return self.needed is None or node in self.needed or node in self.captures
 
     def skips(self, node):
         """True for nodes that lead to nothing that was asked for: their gradient is dropped where it arrives."""
-        if self.needed is None or node in self.needed or node in self.captures:
+        if self.wants(node):
             return False
-        roots = [edge[0] if type(edge) is tuple else edge for edge in self.root.edges]
         # In `grad(y, x)` with a y that does not depend on x, y's node is visited all the same: its tensor hooks run.
-        return roots != [node]
-
-    def apply(self, node, grad):
-        """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
-        run = node.apply_to_tensors if self.create_graph else node.apply
-        if self.needed is None or not node.chooses:
-            return run(grad)
-        ends = [edge[0] if type(edge) is tuple else edge for edge in node.edges]
-        return run(grad, [edge if self.wants(end) else None for edge, end in zip(node.edges, ends, strict=True)])
+        return [edge[0] if type(edge) is tuple else edge for edge in self.root.edges] != [node]
 
 
 class GraphRoot(Node):
@@ -298,7 +300,7 @@ def run_leaves(task, node, newest=None):
         meta = leaf.variable.meta
         if not task.is_plain or grad is None or leaf.hooks or meta.hooks or meta.post_accumulate_hooks:
             run_with_care(task, leaf, grad)
-            grad_mode.set_grad_mode(task.create_graph)
+            grad_mode.set_grad_mode(task.create_graph)  # a hook may have switched it
         else:
             leaf.apply(grad)
 
@@ -352,7 +354,7 @@ def run_with_care(task, node, grad):
         grad_inputs = task.apply(node, grads if several else grads[0])
     if node.hooks is not None and node.hooks.post:
         if node.reshaped is not None:
-            grad_inputs = fit_inputs(grad_inputs, node.reshaped)
+            grad_inputs = fit_inputs(grad_inputs, node.reshaped)  # `evaluate` does so again, and finds them fitting
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     if state.anomaly and state.anomaly_check_nan:
         state.anomaly.check_nan(node, grad_inputs, task.retain_graph)
@@ -376,7 +378,7 @@ def run_leaf(task, node, grads, is_needed):
         node.apply(grads[0])
         if state.anomaly and meta.grad is not None and meta.grad.version is not None:
             state.anomaly.note_write(meta.grad.version)
-    # PyTorch calls these through the loop for tensor hooks as well: hence the same errors for what they return.
+    # PyTorch calls these through the loop for tensor hooks as well: so a tensor that they return is what comes back.
     if call_tensor_hooks(meta.post_accumulate_hooks or {}, node.variable) is not node.variable:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if node.hooks is not None:

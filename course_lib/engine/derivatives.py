@@ -12,8 +12,8 @@ nothing that no gradient will need. `result` is the operation's own result; exp,
 written most simply in it, so they keep it instead of the input. That choice decides what a learner may overwrite
 before backward: the input of exp, but not the input of sin.
 
-A function that a formula calls is a row itself (cos, expand) or stands in arrays/kernels (mean_grad, sum_to). On
-tensors, for second derivatives, formulas call the forms in surface/twins.py. engine/build.py picks.
+A function that a formula calls is a row itself (cos, expand) or stands in arrays/kernels (mean_grad, sum_to). For
+second derivatives it has to take tensors: engine/build.py makes that form, or finds it in surface/twins.py.
 
 The rest of the table, which works the same and teaches nothing new, is surface/derivatives.py.
 """

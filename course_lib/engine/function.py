@@ -10,7 +10,7 @@ Note [What apply does]
        a fresh tensor                       this node
        an input that mark_dirty named       this node, as after an in-place operation; the base of a view, too
        an input returned as it is           a view of it, so that the caller's tensor keeps its own history
-       not differentiable, or recording off no history; an input is handed out as a new tensor
+       not differentiable                   no history; an input is handed out as a new tensor
   4. It packs what save_for_backward was given. Only now: whether a tensor is an output, which must be kept without
      its history, is known when forward has returned. A tensor put on ctx by hand does not come here, so it is
      not checked, not released, and makes a circle if it is an output.
@@ -86,7 +86,7 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self):
         """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
-        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # of the two reasons, the first that there was
+        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # else READ_ONCE says it
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
         if self.kept_tensors is None:
             return ()

@@ -19,7 +19,7 @@ class ThreadState(local):
     often: an operation that asked for each of these in turn would spend more time on asking than on adding.
     """
 
-    # Of the class, because they are of all threads. `anomaly` is False, or what autograd/anomaly_mode.py is told by.
+    # On the class, since they hold for all threads. `anomaly` is False, or the recorder of autograd/anomaly_mode.py.
     anomaly, anomaly_check_nan = False, True
 
     def __init__(self):

@@ -39,7 +39,7 @@ class Node:
         "edges",  # where each input's gradient goes: a Node, a pair (Node, output number), or None for nowhere
         "sequence_nr",  # when it was made; the engine runs the newest ready node first
         "hooks",  # NodeHooks, or None
-        "visited",  # the last backward pass that counted this node; used by backward.py
+        "visited",  # the mark of the last pass that counted this node; used by backward.py
         "notes",  # dict for `metadata`, or None
         "__weakref__",
     )
@@ -55,7 +55,7 @@ class Node:
         cls.releases = cls.release is not Node.release
 
     def apply(self, grad):
-        """The gradients of the inputs, one for each edge, from that of the output: of an array, arrays."""
+        """The gradients of the inputs, one for each edge, from that of the output; arrays from an array."""
         raise NotImplementedError
 
     def apply_to_tensors(self, grad):
@@ -160,7 +160,7 @@ class AccumulateGrad(Node):
     leads to the leaf, and two operations on one leaf share one node.
 
     A gradient is not `.grad`. What arrives here is complete for one pass; `.grad` is the sum of all passes since it was
-    cleared. The first pass stores its gradient (or a copy: `may_be_taken_over`), later passes add theirs into it.
+    cleared. The first pass stores its gradient or a copy. Later ones add theirs into it; with create_graph, to a copy.
     """
 
     __slots__ = ("variable",)

@@ -14,7 +14,7 @@ A tensor's hooks sit on the node that computed it. When the tensor is overwritte
 were registered before stay on the old one: they were about the old value. retain_grad asks for the gradient of the
 tensor as it is in the end, so it moves along to the new node (`set_history` in views.py).
 
-A hook may replace the gradient, not change it in place: others may hold the same array.
+A hook may replace the gradient. It must not write into it, though nothing refuses that: others may hold the same array.
 """
 
 import weakref

@@ -10,14 +10,14 @@ rather than compute with others. The check is about the counter, not about value
 not help, and a write through `.data` or NumPy, which have no share in the counter, goes unnoticed.
 
 Note [A result is kept without its history]
-exp saves its own result. Kept as it is there would be a circle: the result holds its node (grad_fn), the node holds
+exp saves its own result. Kept as it is, that would make a circle: the result holds its node (grad_fn), the node holds
 the result. Reference counting never frees a circle, so every graph would wait for the garbage collector. SavedOutput
 therefore keeps a second tensor on the same memory and counter, which knows no node, and puts the history back when it
 is unpacked. With that, and leaves that hold their accumulators weakly, a graph dies the moment its last tensor does.
 
 Note [Released one by one]
-After a node has run each of its slots is set to FREED, unless the graph is retained. What saves nothing can be run
-again: `x.sum().backward()` works twice. There is no flag "this graph was used"; the error comes from the empty slot.
+After a node has run, its slots that hold tensors are set to FREED, unless the graph is retained. What saves nothing can
+be run again: `x.sum().backward()` works twice. There is no flag "used": the error comes from the empty slot.
 """
 
 import weakref
@@ -67,17 +67,17 @@ class SavedVariable:
 
         On arrays generated nodes ask both questions in line (`write_unpack` in ops.py), and call this if one fails.
         """
-        if self.history is not None and self.tensor is not None and self.tensor.node is None:
+        if self.history is not None and self.tensor.node is None:
             raise RuntimeError(errors.SAVED_DETACHED)
         return self.read(node)
 
     def changed(self, node, now):
         """The version error, naming the operation that made the tensor's present value.
 
-            y = h * h; h.add_(1)                an input: the history that it has by now, AddBackward0
-            y = h * h; h.add_(1); h.detach_()   an input that has none any more: the node that kept it
-            y = h.exp(); y.add_(1)              the node's own result, kept without its history: the node
-            v = h[:2]; v.exp_(); h.add_(1)      the same where it overwrote a view: the view's node, AsStridedBackward0
+            y = h * h; h.add_(1)            an input: the history that it has by now, AddBackward0; a leaf has none
+            ... then h.detach_()            an input that has lost it: the node that kept it, when its slot is looked at
+            y = h.exp(); y.add_(1)          the node's own result, kept without its history: the node
+            v = h[:2]; v.exp_(); h.add_(1)  the same where it overwrote a view: the view's node, AsStridedBackward0
         """
         tensor, maker = self.tensor, node
         if self.view_node and self.view_node():

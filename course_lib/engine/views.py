@@ -12,7 +12,7 @@ With a view the memory belongs to the base, so the base's value changes too, and
 
     base = a * 1;  v = base[:2];  w = base[1:];  v.mul_(3)
 
-  1. The write itself, and one more on the counter that base, v and w share. What was saved of any of them is stale.
+  1. The write is done, and the counter that base, v and w share goes up. What was saved of any of them is stale.
   2. `rebase_history` gives the base the node CopySlices. It holds MulBackward0 and where in the base v lies. Going
      back, it cuts that part out of the gradient, sends it through MulBackward0 and puts the result in its place; the
      rest passes as it is.
@@ -148,7 +148,7 @@ def check_in_place(tensor, recording):
     """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph.
 
     Under no_grad nearly everything may be written to, leaves too: that is how an optimizer works. The counter moves
-    all the same, so a backward pass over values that were saved before is refused then and there.
+    all the same, so a backward pass that needs the values from before is refused.
     Where we differ: to a tensor made in inference mode PyTorch writes first and raises then. We refuse first.
     """
     meta = tensor.meta
@@ -162,8 +162,7 @@ def check_in_place(tensor, recording):
         refuse_stale_view(tensor, meta.view, by_this_view=True)
         if requires_grad(tensor) and grad_fn(meta.view.base) is None:
             raise RuntimeError(errors.VIEW_OF_LEAF_IN_PLACE)
-    # `tensor.node`, not `grad_fn(tensor)`, which would make a stale view's node anew. PyTorch asks too early, too: with
-    # b = zeros(4), v = b[:2], u = b[2:] and v.mul_(w), u.add_(1) is refused as if u were a leaf.
+    # `tensor.node` and not `grad_fn(tensor)`, which would make a stale view's node anew: PyTorch asks as early.
     if tensor.node is None and requires_grad(tensor):
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
@@ -240,7 +239,7 @@ def rebase_history(tensor, node):
         return
     base_edge = gradient_edge(view.base)
     slices = CopySlices()
-    init_node(slices, (base_edge, *node.edges[1:]))
+    init_node(slices, (base_edge, *node.edges[1:]))  # node's first edge led to the part's old value
     slices.fn = node
     slices.geometry = geometry(tensor, view.base)
     set_history(view.base, slices)
@@ -255,7 +254,7 @@ def geometry(tensor, base):
     """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
 
     With these alone the view's part of a gradient is found, when neither the base nor the view is there any more. The
-    base may itself begin inside of a storage (made by `.data` or from NumPy): `kept_storage_offset` counts from there.
+    base may itself begin inside of a storage (made by `.data` or from NumPy): `offset` counts from where it begins.
     """
     offset = tensor.storage_offset() - base.storage_offset()
     return tuple(tensor.array.shape), tensor.stride(), offset, tuple(base.array.shape), base.stride()
@@ -309,30 +308,30 @@ class CopySlices(Node):
     def apply(self, grad, edges=None):
         if self.fn is None:
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
-        base = (edges or self.edges)[0]  # where the base's gradient goes, if anybody wants it
-        return self.to_tensor(grad, base) if isinstance(grad, Tensor) else self.to_array(np.asarray(grad), base)
+        edge = (edges or self.edges)[0]  # where the base's gradient goes, if anybody wants it
+        return self.to_tensor(grad, edge) if isinstance(grad, Tensor) else self.to_array(np.asarray(grad), edge)
 
     apply_to_tensors = apply
 
-    def to_array(self, grad, base):
+    def to_array(self, grad, edge):
         shape, strides, offset, base_shape, base_strides = self.geometry
         whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
         whole[...] = grad
         part = part_of(buffer, shape, strides, offset)
         first, *others = gradients_of(self.fn, part.copy())
-        if base and first is not None:
+        if edge and first is not None:
             overwrite(part, first)
-        return (None if base is None or first is None else whole, *others)
+        return (None if edge is None or first is None else whole, *others)
 
-    def to_tensor(self, grad, base):
+    def to_tensor(self, grad, edge):
         shape, strides, offset, base_shape, base_strides = self.geometry
         whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
         whole.copy_(grad)
         part = view_at(whole, shape, strides, offset)
         first, *others = gradients_of(self.fn, part.clone())
-        if base and first is not None:
+        if edge and first is not None:
             part.copy_(first)
-        return (None if base is None or first is None else whole, *others)
+        return (None if edge is None or first is None else whole, *others)
 
     def release(self):
         self.fn = None

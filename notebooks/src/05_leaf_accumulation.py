@@ -229,7 +229,20 @@ L.check("05.3", accumulate)
 # %% [markdown]
 # ## And the two paths of one pass: are they added in `.grad`, too?
 #
-# Here `a` is used twice. A 3 comes along the one path and a 5 along the other. Do they reach `a` one by one? A *hook* on `a` is a function of ours that is called with each gradient that reaches it (lesson 12).
+# Here `a` is used twice. A 3 comes along the one path and a 5 along the other.
+#
+# ```python
+# a = torch.ones(2, requires_grad=True)
+# a.register_hook(lambda grad: print(grad))
+# (a * 3 + a * 5).sum().backward()
+# ```
+#
+# The second line hangs a *hook* on `a`. This is a function of ours that is called with each gradient that reaches `a` (lesson 12).
+#
+# **Predict.** What does the hook print? Answer with a list that has one number for each call: the number of which the printed tensor is full.
+
+# %%
+L.predict("05.p7", None)
 
 # %% tags=["C05.3", "C05.5"]
 a = torch.ones(2, requires_grad=True)
@@ -244,7 +257,7 @@ with warnings.catch_warnings():
 # %% [markdown]
 # The hook ran once, with 8s. The sum over the *paths of one pass* is taken before the leaf is reached (lesson 04). Only the sum over *several passes* is taken in `.grad`.
 #
-# `h` and `k` are results. They pass their gradients on and keep nothing, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02).
+# In the cell the two products have names. `h` and `k` are results. They pass their gradients on and keep nothing, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02).
 #
 # > **The rule.** Only leaves store a gradient unasked, and each of them receives one sum in a pass.
 #
@@ -465,7 +478,11 @@ recorded("handed to backward")
 print("\non our engine `given` still holds", given.tolist())
 
 # %% [markdown]
-# In PyTorch `given` holds 2s. Its memory had become `x.grad`, and the second pass was added into it. With `a + b` nothing of the kind happened. This is how things stand when a gradient arrives:
+# In PyTorch `given` holds 2s. The first pass made its memory the leaf's `.grad`, and the second pass was added into it.
+#
+# ## Why does it not happen with `a + b`?
+#
+# There one tensor is on its way to two leaves. If both of them kept it, they would share one `.grad`. So PyTorch counts who holds the *tensor* that arrives. If anybody but the pass itself holds it, the leaf gets a copy.
 #
 # ```text
 #            who holds it            tensor                memory
@@ -479,23 +496,11 @@ print("\non our engine `given` still holds", given.tolist())
 #            on its way to x   ------>  shape (2,)   ---+
 # ```
 #
-# With `a + b`, *one tensor* has three holders. With the view, each of *two tensors* has one holder, and they lie in *one memory*. This is accumulation in a simplified form:
+# **Notice:**
 #
-# ```python
-# def apply(self, grad):                # of AccumulateGrad; self.variable is the leaf
-#     leaf = self.variable
-#     if leaf.grad is None:
-#         leaf.grad = grad              # or a copy of it, if somebody else can see its memory
-#     else:
-#         leaf.grad += grad             # in place
-# ```
-#
-# PyTorch asks whether somebody else holds the *tensor*: it counts the holders, as Python does. Our engine also asks who else sees the *memory*.
-#
-# | program | who else holds the tensor | who else sees the memory | first gradient: PyTorch | our engine |
-# |---|---|---|---|---|
-# | `a + b` | you, as `handed`, and the other leaf's gradient on its way | the same | copied | copied |
-# | the view | nobody | you, as `given` | kept as it is | copied |
+# - With `a + b`, *one tensor* has three holders. PyTorch sees that, and each leaf gets a copy.
+# - With the view there are *two tensors* in *one memory*. Each of them has one holder, so PyTorch sees nobody else, and the leaf keeps what arrives.
+# - Our engine also asks who else sees the *memory*. It finds `given`, and copies.
 #
 # ## Exercises: whose memory it is
 #

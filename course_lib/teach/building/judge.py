@@ -236,7 +236,10 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
         return ex.Result(ident, ex.ALMOST, HALF)
     if isinstance(ran.error, bounds.TimeUp):
         text = f"{look.doing} after {LOOK_SECONDS:g} seconds and was stopped."
-        advice = "Is there a loop that never ends, or a part of the graph that is walked again and again?"
+        advice = (
+            "Is there a loop that never ends, or a part of the graph that is walked again and again? If neither, and "
+            "the machine was busy with something else, run this cell once more."
+        )
         return ex.Result(ident, ex.ERROR, text, [*place_of(ran.error), advice])
     if ran.error is not None:
         return ex.Result(ident, ex.ERROR, ex.error_text(ran.error), details_of_error(ran.error))

@@ -60,7 +60,8 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
             if numbers:
                 number_points(axis, lines)
             axis.spines[["top", "right"]].set_visible(False)
-            axis.legend(frameon=False, fontsize=9)
+            beside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(panels) == 1 else {}
+            axis.legend(frameon=False, fontsize=9, **beside)  # beside a single panel, where no line can run
         axes[0].set_ylabel(up)
 
     return Figure(chart_text(panels, across, up), paint, (7.6, 3.2))

@@ -184,7 +184,7 @@ compare(before, draw(y))
 # **Notice:**
 #
 # - *Before:* `apply` has run forward and hung the node of your class on `y`. Its white note says that `x` is saved. Such a place for a saved tensor is called a *slot* (lesson 06).
-# - *After:* the node has run backward. `x` has its gradient, and the slot is empty.
+# - *After:* the node has run backward. `x` has its gradient, and the slot is empty: FREED.
 
 # %% [markdown]
 # ## Exercises: an easy one already now
@@ -382,14 +382,19 @@ class Total(torch.autograd.Function):
 a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 Total.apply(a, [b]).backward()
 print("a:", a.grad, " b:", b.grad)
-print("needs_input_grad:", Total.apply(a, [b]).grad_fn.needs_input_grad)
+total = Total.apply(a, [b])
+print("needs_input_grad of Total:", total.grad_fn.needs_input_grad)
+print("of Distance, with a plain b:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
+draw(total)
 
 # %% [markdown]
-# `apply` looks at its own arguments, and not into lists. A tensor in a list is not tracked: no arrow leads to it, and it gets no gradient. Nothing raises.
+# **Notice:** one arrow leaves the node, to the accumulator of `a`. `b` does not appear.
+#
+# `apply` looks at its own arguments, and not into lists. A tensor in a list is not tracked, so it gets no gradient. Nothing raises.
 #
 # > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
-# The last line shows what `apply` has seen: one flag for each argument. Your methods can read it as `ctx.needs_input_grad`. Where it says False, backward may return None and save itself the work.
+# The flags above the picture show what `apply` has seen, one for each argument. A plain tensor and a number have False. Your methods can read it as `ctx.needs_input_grad`. Where it says False, backward may return None and save itself the work.
 
 # %% [markdown]
 # ## May forward leave PyTorch?
@@ -539,11 +544,9 @@ draw(slot, attribute)
 # %% [markdown]
 # ## What does an attribute cost in memory?
 #
-# A tensor in a slot is let go after the backward pass. A tensor on `ctx` stays for as long as the node does, as the first line will show for `Stash`. For a *result* it is worse: the result holds its node, as `grad_fn`, and the node now holds the result. This is a ring. Python frees it only when its garbage collector comes by.
-#
-# Below, `ExpInSlot` and `ExpOnCtx` keep their results in the two ways. No name leads to either result: is it gone?
+# A tensor in a slot is let go after the backward pass. A tensor on `ctx` stays for as long as the node does. For a *result* it is worse. `ExpInSlot` and `ExpOnCtx` keep their results in the two ways, and this is the graph of the second:
 
-# %% tags=["C11.5", "P17"]
+# %%
 class ExpInSlot(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -568,6 +571,15 @@ class ExpOnCtx(torch.autograd.Function):
         return grad * ctx.result
 
 
+result = ExpOnCtx.apply(x)
+draw(result)
+
+# %% [markdown]
+# **Notice:** the dotted arrow leads from the result to its node: this is `grad_fn`. And the note says that the node keeps `result`. Each holds the other. This is a ring, and Python frees it only when its garbage collector comes by.
+#
+# Now we call both Functions, and give the results no name. Are they gone? (The first line is about `Stash`: does it still hold its tensor after the pass?)
+
+# %% tags=["C11.5", "P17"]
 def state(result):
     return "gone" if result() is None else "alive"
 
@@ -735,8 +747,11 @@ draw(gy, parts={"w = x · z": (1, 1), "x + z": (2, 2), "+ w": (3, 3)})
 # `gradgradcheck` tests second derivatives, and has found the fault.
 #
 # > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
+
+# %% [markdown]
+# ## Can you forbid a second derivative?
 #
-# **You can also forbid it.** Write `@once_differentiable` between `@staticmethod` and `def backward`. Whoever asks for a second derivative then gets an error and no wrong number. (We square the result, 42, so the gradients are 84 times as large.)
+# Yes. Write `@once_differentiable` between `@staticmethod` and `def backward`. Whoever asks for a second derivative then gets an error and no wrong number. (We square the result, 42, so the gradients are 84 times as large.)
 
 # %% tags=["C11.8"]
 class Once(Mix):

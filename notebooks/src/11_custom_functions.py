@@ -15,7 +15,7 @@
 #
 # **Your network will run on a chip that knows only whole numbers, so you put one `round()` into the forward pass. The outputs look right. The loss is a sensible number. `backward()` runs without a complaint. You train overnight, and in the morning every weight in front of the `round()` is exactly where it was the evening before.**
 #
-# Nothing in this story is broken. A staircase is flat on every step, so its slope is zero. Autograd reports that zero faithfully, and zero times a learning rate moves nothing. What you need is a gradient that *you* choose, because you know something about your operation that autograd cannot know. PyTorch has a place where you can say it: a class called `torch.autograd.Function`.
+# Nothing in this story is broken. A staircase is flat on every step, so its slope is zero, and zero times a learning rate moves nothing. What you need is a gradient that *you* choose. PyTorch has a place where you can say it: a class called `torch.autograd.Function`.
 #
 # After this lesson you can
 #
@@ -24,7 +24,7 @@
 # - test a Function until you trust it, including its second derivatives;
 # - read somebody else's Function and say which lines are right, wasted, or wrong.
 #
-# **Minutes** 200, in three sittings of 65, 65 and 70 with a rest between them (after the first you can write a Function), and 46 more for four longer exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
+# **Minutes** 170, in three sittings of 55, 55 and 60 with a rest between them; 66 more if you do the optional part at the end · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** second derivatives in general (lesson 13), forward-mode derivatives (`jvp`) and `vmap`
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -43,9 +43,9 @@ L = lesson(11)
 # %% [markdown]
 # ## Why would anyone write one?
 #
-# Most of the time you do not have to. The operations of PyTorch bring their own backward rules, and whatever you build out of them gets its gradient for free. But in three situations that is not enough.
+# Most of the time you do not have to: whatever you build out of PyTorch's operations gets its gradient for free. In three situations that is not enough.
 #
-# **First situation: the true slope is useless.** This is the story above. Rounding is flat almost everywhere, and so is every threshold, for example the one at which an artificial neuron fires. Below are two weights. After rounding, each of them should be 2, and we train for ten steps:
+# **First situation: the true slope is useless.** This is the story above. Rounding is flat almost everywhere. Below are two weights. After rounding, each of them should be 2, and we train for ten steps:
 
 # %%
 def train(rounded):
@@ -62,9 +62,9 @@ def train(rounded):
 train(torch.round)
 
 # %% [markdown]
-# The loss is 5, so there is plenty left to learn. The gradient is zero, and the weights have not moved in ten steps.
+# The loss is 5. The gradient is zero, and the weights have not moved in ten steps.
 #
-# **Second situation: part of the computation happens outside PyTorch.** It may be a table that a manufacturer ships with a sensor, a solver written in Fortran, or a simulator. Autograd records only what goes through PyTorch's own operations, so such a call leaves no node. PyTorch notices the moment at which you step outside, and stops you. If you follow the advice in its message, the numbers are right and their history is gone:
+# **Second situation: part of the computation happens outside PyTorch.** It may be a simulator, or a table that came with a sensor. Autograd records only PyTorch's own operations. When you step outside, PyTorch stops you. If you follow the advice in its message, the numbers are right and their history is gone:
 
 # %%
 volts, celsius = [0.0, 1.0, 2.0], [-20.0, 10.0, 60.0]  # how a temperature sensor was calibrated
@@ -76,9 +76,9 @@ print(y, "requires grad:", y.requires_grad)
 draw(y)
 
 # %% [markdown]
-# The picture is a short one: a value, and nothing behind it. Yet you know the slopes of this table, 30 degrees per volt on its first piece and 50 on the second. There was just no place where you could have said so.
+# The picture shows a value, and nothing behind it. Yet you know the slopes of this table: 30 degrees per volt on its first piece, and 50 on the second.
 #
-# **Third situation: the recorded gradient is correct and still wrong for you.** The distance between two points is the square root of a sum of squares. Let the two points be the same, which happens as soon as one sample appears twice in a batch. The slope of the root at 0 is infinite, the slope of the square at 0 is 0, and the chain rule multiplies the two:
+# **Third situation: the recorded gradient is correct and still wrong for you.** The distance between two points is the root of a sum of squares. Let the two points be the same, as happens when one sample appears twice in a batch. The slope of the root at 0 is infinite, the slope of the square at 0 is 0, and the chain rule multiplies the two:
 
 # %%
 a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
@@ -87,20 +87,19 @@ distance.backward()
 print("distance", distance.item(), "gradient", a.grad)
 
 # %% [markdown]
-# NaN stands for "not a number". It travels back to every weight in front of this line, and the next step writes it there. One pair of equal samples is enough. You may know better: for your loss, "do not move" would be a perfectly good answer at this point.
-#
-# (A fourth reason is memory: sometimes the same gradient can be computed from fewer saved tensors.)
-#
+# NaN, "not a number", travels back to every weight in front of this line, and the next step writes it there. "Do not move" would be a good answer here.
+
+# %% [markdown]
 # ## What is the smallest Function?
 #
-# In all three situations you want to say two things: *this is what my operation computes*, and *that is what shall be sent back*. A Function is a class with one static method for each of them.
+# A Function is a class with two static methods.
 #
 # - `forward(ctx, x)` computes the result. It runs at once.
-# - `backward(ctx, grad)` runs later, during the backward pass. It is handed the **upstream gradient**: how much the loss changes when the *result* of this operation changes a little (lesson 03). It returns how much the loss changes when the *input* changes a little.
+# - `backward(ctx, grad)` runs later, during the backward pass. It is given the **upstream gradient**: how much the loss changes when the *result* changes a little (lesson 03). It returns how much the loss changes when the *input* changes a little.
 #
-# You do not call either of them yourself. You call `apply`. It runs `forward` and hangs a node on the result, and that node will call `backward` when its turn comes. Both methods are also given an object called `ctx`, short for *context*. We do not need it yet.
+# You do not call either of them yourself. You call `apply`. Both methods are also given an object called `ctx`, for *context*. We do not need it yet.
 #
-# Now the rounding. We choose to pretend, in backward only, that it was never there. Its slope is then 1, and the upstream gradient is handed on unchanged. People call this trick a **straight-through estimator**.
+# Now the rounding. We pretend, in backward only, that it was never there: the upstream gradient is handed on unchanged. This is called a **straight-through estimator**.
 
 # %%
 class RoundThrough(torch.autograd.Function):
@@ -120,15 +119,16 @@ draw(RoundThrough.apply(w))
 # %% [markdown]
 # **Notice:**
 #
-# - The loss is 0, after the same start and the same number of steps. (So the last gradient is 0, too: there is nothing left to learn. 1.5 rounds to 2, the even neighbour.) The class, seven lines long, is the only difference.
-# - In the picture your class has become a node like every other, and it is named after the class: `RoundThroughBackward`.
+# - The loss is 0, and only the class is new. (1.5 rounds to 2, the even neighbour.)
+# - In the picture your class has become a node like every other. It is named after the class: `RoundThroughBackward`.
 # - No white note hangs on the node. It keeps nothing, because its backward needs nothing.
 #
-# But your `backward` was never compared with your `forward`. It could not be, because the whole point was to return something other than the slope. Whatever you return is used, right or wrong. That is why a good part of this lesson is about testing.
-#
+# But your `backward` was never compared with your `forward`. Whatever you return is used, right or wrong. So you will have to test it.
+
+# %% [markdown]
 # ## How does backward know what forward saw?
 #
-# Rounding was easy, because 1 is the answer everywhere. Most slopes depend on the input. The slope of t³ is 3t², so the backward of a cube must know t. Let us write what comes to mind first, and run it.
+# Most slopes depend on the input. The slope of t³ is 3t², so the backward of a cube must know t. Let us write what comes to mind first:
 
 # %%
 class Cube(torch.autograd.Function):
@@ -146,11 +146,13 @@ with expect_error(NameError, "name 't' is not defined"):
     y.backward()
 
 # %% [markdown]
-# Python is right to complain. `t` was a local variable of `forward`, and `forward` returned long ago. So something has to carry `t` from one method to the other, and this is what `ctx` is for: **both methods are given the same `ctx`**.
+# `t` was a local variable of `forward`, and `forward` returned long ago. Something has to carry `t` from one method to the other, and this is what `ctx` is for.
 #
-# In forward you hand over what you will need: `ctx.save_for_backward(t)`. In backward you take it out again: `ctx.saved_tensors`. What comes out is always a tuple, even if you saved a single tensor. That explains the comma in `(t,) = …`.
+# - In forward you hand over what you will need: `ctx.save_for_backward(t)`.
+# - Then a node waits on the result, with this `ctx`.
+# - In backward you are given *the same* `ctx` and take it out: `ctx.saved_tensors`. What you get is always a tuple, which explains the comma in `(t,) = …`.
 #
-# To see whether it is right, we compare with `x**3`, which brings its own rule:
+# We compare the gradient with that of `x**3`:
 
 # %%
 class Cube(torch.autograd.Function):
@@ -166,13 +168,28 @@ class Cube(torch.autograd.Function):
 
 
 x, upstream = torch.tensor([2.0, -1.0], requires_grad=True), torch.tensor([1.0, 10.0])
-print("ours:     ", torch.autograd.grad(Cube.apply(x), x, upstream))
-print("built in: ", torch.autograd.grad(x**3, x, upstream))
+print("ours:    ", *torch.autograd.grad(Cube.apply(x), x, upstream))
+print("built in:", *torch.autograd.grad(x**3, x, upstream))
+
+# %% [markdown]
+# They agree. And this is the graph before the backward pass and after it:
+
+# %% tags=["engine"]
+y = Cube.apply(x)
+before = draw(y)
+y.backward(upstream)
+compare(before, draw(y))
+
+# %% [markdown]
+# **Notice:**
+#
+# - *Before:* `apply` has run forward and hung the node of your class on `y`. Its white note says that `x` is saved. Such a place for a saved tensor is called a *slot* (lesson 06).
+# - *After:* the node has run backward. `x` has its gradient, and the slot is empty: FREED.
 
 # %% [markdown]
 # ## Exercises: an easy one already now
 #
-# (Exercises stand where you have just read what they need, so their numbers do not follow each other. None is missing.)
+# (Exercises stand where you have just read what they need, so their numbers are not in order.)
 #
 # **11.0 · A unit that is on or off** (6 minutes, easy). Networks with binary activations use a step: 1 where the input is greater than 0, and 0 elsewhere. Its true slope is 0, so they replace it in backward. The usual choice is a straight-through estimator *with a window*: where the input lies between −1 and 1, hand the upstream gradient on unchanged; elsewhere, send 0. (The ends themselves do not matter.) A unit outside the window is so far from switching that it had better be left alone.
 #
@@ -235,15 +252,16 @@ h = x * 1
 print("no error:", *torch.autograd.grad(h + Double.apply(h), x, grad), "- the caller's 1:", grad)
 
 # %% [markdown]
-# The gradient is 4 in place of 3, there was no error, and even the caller's 1 has become 2. There is only one tensor: the caller's, which the addition has sent on its way to `h` as well. So it was doubled there, too.
+# The gradient is 4 in place of 3, there was no error, and even the caller's 1 has become 2. There is only one tensor, the caller's. The addition has sent it to `h` as well, so it was doubled there, too.
 #
 # > **The rule.** Never write into the gradient that arrives, neither with `grad *= 2`, nor with `grad.mul_(2)`, nor with `grad[0] = 0`. Compute a new tensor.
-#
+
+# %% [markdown]
 # ## What does backward owe?
 #
-# **One answer for each argument of `forward`, in the same order, and None for every argument that is not a tensor.**
+# **One answer for each argument of `forward`, in the same order.**
 #
-# With that we can finish the third story, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance, and for `b` minus that. Where the distance is smaller than `tiny`, a plain number, we decide that it is 0. `forward` hands over two inputs and the result, all in one call. The number it keeps as an attribute of `ctx`, which is an ordinary Python object.
+# With that we can finish the third story, the distance of two points that may be equal. Its slope for `a` is (a − b) / distance, and for `b` minus that. Where the distance is smaller than `tiny`, a plain number, we decide that the slope is 0. `forward` saves its tensors in one call. The number it keeps as an attribute of `ctx`.
 
 # %%
 class Distance(torch.autograd.Function):
@@ -265,42 +283,123 @@ a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
 print("of two equal points:", torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
 
 # %% [markdown]
-# The third story is finished: no NaN any more.
+# No NaN any more. Forward has three arguments, so backward gives three answers. The last one belongs to the number, and is None.
 #
-# **A gradient must fit its tensor.** If backward returns one of the shape (2,) for an argument of the shape (), the engine adds the two numbers up, as after a broadcast. If it returns one of the shape () for an argument of the shape (2,), the engine raises. The engine looks at the number of the answers and at their shapes in backward, and not before. (In its messages a "Variable" is a tensor, a position counts from 1, and an index from 0.)
+# The engine checks what backward returns. Here are four other backward methods for `Distance`. Now `b` has one number only, so it is broadcast. `grad` has the shape `()`.
 #
-# **Some answers may not be needed.** Before you compute something expensive, or save it, ask `ctx.needs_input_grad`, in either method: it has one flag for each argument. Where it says False, return None. (After `apply` you find the flags on the node of the result, `grad_fn`.)
+# ```python
+# # A:  return grad, None
+# # B:  return torch.zeros(2), torch.zeros(()), 0.0
+# # C:  return grad, grad, None
+# # D:  return torch.zeros(2), torch.ones(2), None
+#
+# a = torch.tensor([4.0, 5.0], requires_grad=True)    # shape (2,)
+# b = torch.tensor(1.0, requires_grad=True)           # shape ()
+# ```
+#
+# You know from lesson 03 what the engine does with a gradient that is wider than its tensor, after a broadcast.
+#
+# **Predict.** Which of the four raise? Answer with a list of letters.
 
-# %% tags=["C11.9", "C11.10"]
-class TooFew(Distance):
+# %%
+L.predict("11.p12", None)
+
+# %% tags=["C11.9"]
+class ReturnsA(Distance):
     @staticmethod
     def backward(ctx, grad):
         return grad, None
 
 
-class ForANumber(Distance):
+class ReturnsB(Distance):
     @staticmethod
     def backward(ctx, grad):
-        return torch.zeros(2), torch.zeros(()), 0.0  # the third argument is no tensor
+        return torch.zeros(2), torch.zeros(()), 0.0
 
 
-class TooSmall(Distance):
+class ReturnsC(Distance):
     @staticmethod
     def backward(ctx, grad):
-        return grad, grad, None  # shape (), and a has two numbers
+        return grad, grad, None
+
+
+class ReturnsD(Distance):
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.zeros(2), torch.ones(2), None
 
 
 a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
-print("slopes 3/5 and 4/5; for b minus their sum:", torch.autograd.grad(Distance.apply(a, b, 1e-6), (a, b)))
-print("needed:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
-for wrong in (TooFew, ForANumber, TooSmall):
+for wrong in (ReturnsA, ReturnsB, ReturnsC):
     with expect_error(RuntimeError, f"{wrong.__name__}Backward returned"):
         wrong.apply(a, b, 1e-6).backward()
+ReturnsD.apply(a, b, 1e-6).backward()
+print("D raises nothing:", b.grad)
+
+# %% [markdown]
+# **A** gives too few answers. **B** has an answer for what is no tensor; only None would do. **C** gives one number for a tensor of two, and the engine cannot guess the other one. **D** gives two numbers for a tensor of one. The engine adds them up.
+#
+# (In the messages a "Variable" is a tensor, a position counts from 1, and an index from 0.)
+#
+# > **The rule.** One answer for each argument: None for what is no tensor, and for a tensor a gradient that is not smaller than it.
+
+# %% [markdown]
+# ## Does `apply` look into a list?
+#
+# A Function that adds up many tensors takes the first one and a list of the others:
+#
+# ```python
+# class Total(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, first, others):
+#         return first + sum(others)
+#
+#     @staticmethod
+#     def backward(ctx, grad):
+#         return grad, None
+#
+# a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+# Total.apply(a, [b]).backward()
+# print(a.grad, b.grad)
+# ```
+#
+# **Predict.** What are the two gradients? Answer with a pair; each entry is a number, None or `"error"`.
+
+# %%
+L.predict("11.p7", None)
+
+# %% tags=["C11.10", "C11.16"]
+class Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, first, others):
+        return first + sum(others)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+Total.apply(a, [b]).backward()
+print("a:", a.grad, " b:", b.grad)
+total = Total.apply(a, [b])
+print("needs_input_grad of Total:", total.grad_fn.needs_input_grad)
+print("of Distance, with a plain b:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
+draw(total)
+
+# %% [markdown]
+# **Notice:** one arrow leaves the node, to the accumulator of `a`. `b` does not appear.
+#
+# `apply` looks at its own arguments, and not into lists. A tensor in a list is not tracked, so it gets no gradient. Nothing raises.
+#
+# > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
+#
+# The flags above the picture show what `apply` has seen, one for each argument. A plain tensor and a number have False. Your methods can read it as `ctx.needs_input_grad`. Where it says False, backward may return None and save itself the work.
 
 # %% [markdown]
 # ## May forward leave PyTorch?
 #
-# Yes. `x.numpy()` was refused because recording was on. `forward` runs with recording off: what it computes leaves no nodes, and the only node is yours. So we can finish the second story. Backward is the place for what you know about the slopes. (Outside of its table `np.interp` repeats the first or the last value, so the slope is 0 there.)
+# Yes. `x.numpy()` was refused because recording was on, and `forward` runs with recording off. So we can finish the second story. Backward is the place for what you know about the slopes. (Outside of its table `np.interp` repeats the first or the last value, so the slope is 0 there.)
 
 # %%
 class Sensor(torch.autograd.Function):
@@ -322,13 +421,66 @@ y.sum().backward()
 print(y, "slopes:", x.grad, x.grad.dtype)
 
 # %% [markdown]
-# The first two temperatures are those from before, now with a history and a gradient. (NumPy computes in float64, so `y` and what arrives are float64. `x` is float32, and the engine has converted its gradient to that.)
+# The first two temperatures are those from before, now with a gradient. (NumPy computes in float64; the engine converts the gradient to the float32 of `x`.)
+
+# %% [markdown]
+# ## How do you test a Function?
 #
+# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`. In `float32` the differences drown in rounding, and even a right backward fails.
+
+# %%
+def far(a, b):
+    return Distance.apply(a, b, 1e-6)
+
+
+points = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in ([4.0, 5.0], [1.0, 1.0])]
+print("Distance:    ", torch.autograd.gradcheck(far, points))
+with warnings.catch_warnings(action="ignore"):  # PyTorch warns of float32
+    small = [point.detach().float().requires_grad_() for point in points]
+    print("in float32:  ", torch.autograd.gradcheck(far, small, raise_exception=False))
+volt = torch.tensor([0.5, 1.5, 3.0], dtype=torch.float64, requires_grad=True)
+print("Sensor:      ", torch.autograd.gradcheck(Sensor.apply, (volt,)))
+print("RoundThrough:", torch.autograd.gradcheck(RoundThrough.apply, points[:1], raise_exception=False))
+
+# %% [markdown]
+# Test a point on every piece of a formula. The last False is as it should be: the backward of `RoundThrough` is not meant to be the slope of its forward.
+
+# %% [markdown]
+# ## Exercises: one from real life
+#
+# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly?
+
+# %%
+class SuperpixelMean(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, image, labels):
+        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
+        size = member.sum(0)  # pixels in each region
+        ctx.save_for_backward(labels, size)
+        return image.reshape(*image.shape[:2], -1) @ member / size
+
+    @staticmethod
+    def backward(ctx, grad):
+        ...
+
+
+L.check("11.3", SuperpixelMean)
+
+# %% [markdown]
+# ## A rest
+#
+# You can now write a Function and test it:
+#
+# - Forward runs at once, with recording off. Backward runs later, with the same `ctx`.
+# - Backward returns one answer for each argument of `apply`, and never writes into the gradient that arrives.
+# - `gradcheck`, in `float64`, compares backward with small steps of forward.
+#
+# The second sitting is about what a Function keeps between its two methods.
+
+# %% [markdown]
 # ## Does it matter where you keep a tensor?
 #
-# `Distance` kept its number as an attribute, `ctx.tiny`. Numbers, shapes and settings belong there. You can also write `ctx.mine = t` for a tensor, and read `ctx.mine` in backward. Does it matter for tensors?
-#
-# Here is the cube once more, written with an attribute. The place in which `save_for_backward` puts a tensor is called a *slot* (lesson 06). So `Cube` keeps its input in a slot, and `Stash` keeps it in an attribute.
+# `Distance` kept its number as an attribute, `ctx.tiny`. You can also keep a *tensor* like that. `Cube` has its input in a slot, and `Stash` has it in an attribute:
 
 # %%
 class Stash(torch.autograd.Function):
@@ -347,7 +499,7 @@ for function in (Cube, Stash):
     print(function.__name__, torch.autograd.grad(function.apply(x), x, upstream))
 
 # %% [markdown]
-# The answers are the same. But suppose that somebody writes into the input between forward and backward, as in-place activations do, and every line like `h *= mask`.
+# The answers are the same. But suppose that somebody writes into the input between forward and backward, as in-place activations do.
 #
 # ```python
 # x = torch.tensor([2.0], requires_grad=True)
@@ -382,21 +534,19 @@ draw(slot, attribute)
 # %% [markdown]
 # **Notice:**
 #
-# - Each of your classes has become a node, with an arrow to the node that `h` had when `apply` was called, `AddBackward0`. (`mul_` has given `h` another one since.)
-# - The node of `Cube` failed. Its slot noted version 0, and `h` is at version 1: STALE. This is the check of lesson 07.
-# - The node of `Stash` has nothing in a slot. It holds `h` as an attribute, and the picture says what that means: no version check. The right answer 12 became 1200, without a word.
+# - The node of `Cube` failed. Its slot noted version 0, and `h` is at version 1: STALE. This is the check of lesson 07. (`mul_` has given `h` another node, which is not in this graph.)
+# - The node of `Stash` holds `h` as an attribute, and the picture says what that means: no version check. The right answer 12 became 1200, without a word.
 #
 # The assert in the cell tells you something else: what `forward` calls `ctx` is the node itself, the later `y.grad_fn`.
 #
-# > **The rule.** Every tensor that backward reads goes into `save_for_backward`. Attributes of `ctx` are for everything else.
-#
+# > **The rule.** Every tensor that backward reads goes into `save_for_backward`. Attributes of `ctx` are for everything else: numbers, shapes, settings.
+
+# %% [markdown]
 # ## What does an attribute cost in memory?
 #
-# A tensor in a slot is let go after the backward pass, like all saved tensors. A tensor on `ctx` stays for as long as the node does. And for a *result* it is worse. The result holds its node, as `grad_fn`, and the node now holds the result: a ring, which Python frees only when its garbage collector comes by. `save_for_backward` knows this case, and keeps a result without its history (lesson 06).
-#
-# Below, the first line looks at `Stash` once more. Then `ExpInSlot` and `ExpOnCtx` keep their results in the two ways. No name leads to either result: is it gone?
+# A tensor in a slot is let go after the backward pass. A tensor on `ctx` stays for as long as the node does. For a *result* it is worse. `ExpInSlot` and `ExpOnCtx` keep their results in the two ways, and this is the graph of the second:
 
-# %% tags=["C11.5", "P17"]
+# %%
 class ExpInSlot(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -421,6 +571,15 @@ class ExpOnCtx(torch.autograd.Function):
         return grad * ctx.result
 
 
+result = ExpOnCtx.apply(x)
+draw(result)
+
+# %% [markdown]
+# **Notice:** the dotted arrow leads from the result to its node: this is `grad_fn`. And the note says that the node keeps `result`. Each holds the other. This is a ring, and Python frees it only when its garbage collector comes by.
+#
+# Now we call both Functions, and give the results no name. Are they gone? (The first line is about `Stash`: does it still hold its tensor after the pass?)
+
+# %% tags=["C11.5", "P17"]
 def state(result):
     return "gone" if result() is None else "alive"
 
@@ -434,9 +593,19 @@ print("after a collection: in the slot", state(in_slot), "- on ctx", state(on_ct
 gc.enable()
 
 # %% [markdown]
+# The result on `ctx` waited for a collection. The result in a slot was gone at once. A slot stores a *result* without its history, so no way leads back to the node. It adds the history when the result is read (lesson 06).
+
+# %% [markdown]
 # ## When is a tensor really saved?
 #
-# Here `save_for_backward` is called twice. An optional tensor may be None:
+# So a slot must know whether its tensor is a result. Only `apply` can know that, and only when `forward` has returned. It then fills the slots. `save_for_backward` itself is a single line:
+#
+# ```python
+# def save_for_backward(self, *tensors):
+#     self.to_save = tensors
+# ```
+#
+# Here it is called twice. (None is allowed, for an optional tensor.)
 #
 # ```python
 # class Keep(torch.autograd.Function):
@@ -444,11 +613,11 @@ gc.enable()
 #     def forward(ctx, x, mask):
 #         ctx.save_for_backward(x, x, x)
 #         ctx.save_for_backward(mask, x)
-#         print(len(ctx.saved_tensors))        # still inside of forward
+#         print(len(ctx.saved_tensors))        # how many slots, still inside of forward
 #         return x * 1
 #
 # y = Keep.apply(x, None)
-# print(len(y.grad_fn.saved_tensors))          # afterwards
+# print(len(y.grad_fn.saved_tensors))          # and afterwards
 # ```
 #
 # **Predict.** Which two numbers are printed? Answer with a pair.
@@ -470,68 +639,206 @@ kept = Keep.apply(x, None).grad_fn.saved_tensors
 print("afterwards:", len(kept), "-", kept)
 with expect_error(TypeError, "can only save variables"):
     Keep.apply(x, 3)
-print("of a tensor that requires no gradient:", Keep.apply(x.detach(), 3))
+with torch.no_grad():
+    print("nothing recorded, nothing refused:", Keep.apply(x, 3))
 
 # %% [markdown]
-# `save_for_backward` only notes *what* is to be saved. `apply` packs it when `forward` has returned, since only then is it known which tensors are results. The second call has *replaced* the first, without an error: call it once. And a plain number is refused, but late: `forward` ran to its end and printed, and only then did `apply` raise. If `apply` records nothing, it packs nothing, and nothing is refused: the last line.
-#
-# ## How do you test a Function?
-#
-# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`. In `float32` the differences drown in rounding, and even a right backward fails.
-
-# %%
-def far(a, b):
-    return Distance.apply(a, b, 1e-6)
-
-
-points = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in ([4.0, 5.0], [1.0, 1.0])]
-print("Distance:    ", torch.autograd.gradcheck(far, points))
-with warnings.catch_warnings(action="ignore"):  # PyTorch warns of float32
-    small = [point.detach().float().requires_grad_() for point in points]
-    print("in float32:  ", torch.autograd.gradcheck(far, small, raise_exception=False))
-volt = torch.tensor([0.5, 1.5, 3.0], dtype=torch.float64, requires_grad=True)
-print("Sensor:      ", torch.autograd.gradcheck(Sensor.apply, (volt,)))
-print("RoundThrough:", torch.autograd.gradcheck(RoundThrough.apply, points[:1], raise_exception=False))
+# Inside of forward no slot is filled yet. The second call has *replaced* the first, without an error: **call it once, with all tensors.** A plain number is refused late, when `apply` fills the slots. If it records nothing, it fills no slots, and refuses nothing.
 
 # %% [markdown]
-# Test a point on every piece: 3 volts lie outside of the table. The last False is as it should be: the backward of `RoundThrough` is not meant to be the slope of its forward. Compare such a Function with what it pretends to be.
+# ## Build your own engine: operations of your own
 #
-# ## Exercises: one from real life
+# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in some 20 lines:
 #
-# **11.3 · Superpixel pooling** (8 minutes). An image (N, C, H, W) was cut into K regions; `labels` (H, W) says which region, 0 to K − 1, each pixel belongs to. `forward` gives the mean colour of each region, (N, C, K): `member` is a table of pixels and regions with a 1 where they belong together. Write `backward`. Labels are integers and have no gradient. Which pixels does one mean depend on, and how strongly?
+# 1. Keep `args` as they came, for `forward`. From them make `inputs = [as_tensor(each) for each in args]`, for the node. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is the name of the class with `Backward` behind it. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
+# 2. Run `cls.forward(ctx, …)` with recording off.
+# 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
+# 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
+#
+# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`.
+
+# %% [markdown]
+# The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back.
+#
+# <details><summary>What the checkpoint does not ask</summary>
+#
+# It asks for no None in step 4. And in step 3, a later write to the detached result would go round your backward. PyTorch refuses it, and with `result.version.has_views = True` your engine does, too.
+#
+# </details>
 
 # %%
-class SuperpixelMean(torch.autograd.Function):
+L.build("11")
+
+# %% [markdown]
+# When it says *correct*, your engine takes operations from others, with the version check for free.
+
+# %% [markdown]
+# ## Can your backward be differentiated once more?
+#
+# This is the example in PyTorch's documentation of `save_for_backward`. `x` and `y` are tensors, and `z` is a plain number.
+#
+# ```python
+# def forward(ctx, x, y, z):
+#     w = x * z               # neither an input nor an output
+#     ctx.save_for_backward(x, y, w)
+#     ctx.z = z
+#     return x * y + y * z + w * y
+# ```
+#
+# Its gradients are gx = y + y·z and gy = x + z + w, and its backward returns just that, times what arrives. With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
+#
+# **Predict.** Let x = 2, y = 3, z = 4. What will the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
+
+# %%
+L.predict("11.p2", None)
+
+# %% tags=["C11.6", "C11.7"]
+class Mix(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, image, labels):
-        member = (labels.reshape(-1, 1) == torch.arange(labels.max().item() + 1)).to(image.dtype)
-        size = member.sum(0)  # pixels in each region
-        ctx.save_for_backward(labels, size)
-        return image.reshape(*image.shape[:2], -1) @ member / size
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
 
     @staticmethod
     def backward(ctx, grad):
-        ...
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
 
 
-L.check("11.3", SuperpixelMean)
+x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
+print("gradcheck:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), (x, y)))
+gx, gy = torch.autograd.grad(Mix.apply(x, y, 4.0), (x, y), create_graph=True)
+print("gx and gy:", gx.item(), gy.item())
+print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
+print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
+draw(gy, parts={"x + z": (1, 1), "+ w": (2, 2)})
+
+# %% [markdown]
+# gx by y is 5 = 1 + z, as it should be. gy by x is 1, so it lacks something, although `gradcheck` was content.
+#
+# **Notice:** this is gy = x + z + w, with `Mix`. Follow the two arrows of "+ w", node 2.
+#
+# - Arrow 0 leads to x + z, and on to `x`. The slope on this path is 1.
+# - Arrow 1, for `w`, ends at nothing, in a small open circle, like the arrow of the plain number `z` above it. `w` came out of its slot without a history: it had none, since `forward` was not recorded.
+#
+# `x` came out of its slot *with* its history, because it is an input. So compute `w` from it *again*, in `backward`, which is recorded now:
+
+# %% tags=["C11.7"]
+class Again(Mix):
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, _ = ctx.saved_tensors
+        w = x * ctx.z  # computed again
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+for fn in (Mix, Again):
+    right = torch.autograd.gradgradcheck(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False)
+    print(fn.__name__, "has the right second derivatives:", right)
+_, gy = torch.autograd.grad(Again.apply(x, y, 4.0), (x, y), create_graph=True)
+draw(gy, parts={"w = x · z": (1, 1), "x + z": (2, 2), "+ w": (3, 3)})
+
+# %% [markdown]
+# **Notice:** this is the same gy with `Again`. Arrow 1 of "+ w" now leads to node 1, the product x · z, and on to `x`. The slope on this second path is 4, and 1 + 4 is the right answer.
+#
+# `gradgradcheck` tests second derivatives, and has found the fault.
+#
+# > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
+
+# %% [markdown]
+# ## Can you forbid a second derivative?
+#
+# Yes. Write `@once_differentiable` between `@staticmethod` and `def backward`. Whoever asks for a second derivative then gets an error and no wrong number. (We square the result, 42, so the gradients are 84 times as large.)
+
+# %% tags=["C11.8"]
+class Once(Mix):
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return Mix.backward(ctx, grad)
+
+
+x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
+gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
+print("gx and gy, divided by 84:", gx.item() / 84, gy.item() / 84)
+with expect_error(RuntimeError, "marked with @once_differentiable"):
+    gy.backward()
+gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
+print("without the square, gy has a history:", gy.requires_grad)
+
+# %% [markdown]
+# A second derivative raises.
+#
+# <details><summary>The last line shows a hole</summary>
+#
+# If the gradient that arrives has no history, such as the plain 1 with which a pass begins, `once_differentiable` hangs no node on the answer. So a later pass cannot raise. In a loss such a gradient is a constant, which trains nothing (a *gradient penalty*, lesson 13).
+#
+# </details>
+
+# %% [markdown]
+# ## Can computing and saving be two methods?
+#
+# Yes. Write `forward` without `ctx`, and a second method `setup_context(ctx, inputs, output)` that saves. `inputs` is the tuple of arguments, and `output` is what `forward` returned. The intermediates of `forward` are out of reach.
+
+# %% tags=["C11.14"]
+class TidyCube(Cube):
+    @staticmethod
+    def forward(t):
+        return t**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        print("recording in setup_context:", torch.is_grad_enabled())
+        ctx.save_for_backward(*inputs)
+
+
+y = TidyCube.apply(x)
+print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", y.grad_fn.name())
+print("slope at 2:", torch.autograd.grad(y, x)[0].item())
+
+# %% [markdown]
+# Such a `forward` can also be called on its own, and is then recorded like any other code.
+
+# %% [markdown]
+# ## Exercises: right twice
+#
+# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
+
+# %%
+class TwoMethods(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, z):
+        w = x * z
+        ctx.save_for_backward(x, y, w)
+        ctx.z = z
+        return x * y + y * z + w * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y, w = ctx.saved_tensors
+        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
+
+
+L.check("11.4", TwoMethods)
 
 # %% [markdown]
 # ## A rest
 #
-# You can now write a Function and test it:
+# You now know what is kept:
 #
-# - Forward runs at once, with recording off. Backward runs later, with the same `ctx`.
-# - Backward returns one answer for each argument, and never writes into the gradient that arrives.
-# - Tensors go into `save_for_backward`, in one call, and all else goes on `ctx`.
-# - `gradcheck`, in `float64`, compares backward with small steps of forward.
+# - Tensors go into `save_for_backward`, in one call, and all else goes on `ctx`. The slots are filled when `forward` has returned.
+# - A slot checks the version, lets go after the pass, and makes no ring. An attribute does none of it.
+# - Inputs and results come out of a slot with their history. Intermediates have none: compute them again in backward, or say `@once_differentiable`.
 #
-# The second sitting is about modules, second derivatives, and what else you may have to *tell* the engine.
+# In the third sitting Functions go into real programs.
 
 # %% [markdown]
 # ## How do you use a Function in a module?
 #
-# A tutorial from the first years of PyTorch defined a loss as a module with two methods, `forward` and `backward`. People still write modules like that. Here are three that are to limit gradients to ±1 on their way back, and to change nothing on the way there. (Why `x * 1` and not `x` is told below, at `mark_dirty`.)
+# An early tutorial of PyTorch defined a module with two methods, `forward` and `backward`, and people still write such modules. Here are three that are to limit gradients to ±1, and to leave the values as they are. (A Function that returns its own input is a special case, so they return `x * 1`.)
 #
 # ```python
 # class ClipFunction(torch.autograd.Function):
@@ -609,12 +916,13 @@ for module in (A(), B(), C()):
 # %% [markdown]
 # Only B limits anything. The names of the nodes tell why.
 #
-# - **A.** Autograd knows no modules. It knows nodes, and the node here is that of the product. A method `backward` on a module is a *fake*: it has the right name, and autograd never calls it. There is no error, because a class may have any methods.
-# - **B.** This is the way to use a Function in a module. The module holds parameters and settings, and its `forward` calls `apply`, which hangs the Function's own node on the result.
-# - **C.** `forward` of a Function, called by hand, is a function like any other. Its product was recorded, with a node of its own, and `backward` is not asked.
+# - **A.** Autograd knows nodes, and no modules. A method `backward` on a module is a *fake*: it has the right name, and autograd never calls it.
+# - **B.** The module's `forward` calls `apply`, which hangs the Function's own node on the result.
+# - **C.** `forward` of a Function, called by hand, is a function like any other. Its product was recorded as a product.
 #
 # > **The rule.** What counts in a backward pass is the node on the result, and only `apply` makes one of your class. When in doubt, print `y.grad_fn`.
-#
+
+# %% [markdown]
 # ## Exercises: a module that does what it says
 #
 # **11.10 · A fake backward** (6 minutes). This layer was posted in a forum: "It should leave the values as they are and multiply the gradient by `factor`. It leaves the gradient as it is, too." Repair it. Each layer has a factor of its own; what counts is the factor at the time of forward. Whatever else is computed from the input must not notice the layer, and an input that requires no gradient is welcome.
@@ -635,155 +943,9 @@ class ScaleGradient(torch.nn.Module):
 L.check("11.10", ScaleGradient)
 
 # %% [markdown]
-# ## Can your backward be differentiated once more?
+# ## May forward write into its argument?
 #
-# The next Function has the formula of the example in PyTorch's documentation of `save_for_backward`. `x` and `y` are tensors, and `z` is a plain number.
-#
-# ```python
-# def forward(ctx, x, y, z):
-#     w = x * z               # neither an input nor an output
-#     ctx.save_for_backward(x, y, w)
-#     ctx.z = z
-#     return x * y + y * z + w * y
-# ```
-#
-# Its gradients are gx = y + y·z and gy = x + z + w, and its backward will return just that, times what arrives. With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. Calculus says that gx by y and gy by x are the same number: 1 + z.
-#
-# **Predict.** Let x = 2, y = 3, z = 4. What will the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
-
-# %%
-L.predict("11.p2", None)
-
-# %% tags=["C11.6", "C11.7"]
-class Mix(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, w = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
-print("gradcheck:", torch.autograd.gradcheck(lambda x, y: Mix.apply(x, y, 4.0), (x, y)))
-gx, gy = torch.autograd.grad(Mix.apply(x, y, 4.0), (x, y), create_graph=True)
-print("gx and gy:", gx.item(), gy.item())
-print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
-print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
-
-# %% [markdown]
-# gx by y is 5 = 1 + z, as it should be, and gy by x is 1. It lacks something, although `gradcheck` was content. To see what, we write the same Function once more and compute `w` *again* in `backward`. Then we draw the graphs of both gy in one picture. Each of them ends in a product: the gradient 1 that came in, times the formula.
-#
-# And there is a tester for second derivatives, too: `gradgradcheck`.
-
-# %% tags=["C11.7"]
-class Again(Mix):
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, _ = ctx.saved_tensors
-        w = x * ctx.z  # computed again
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-for fn in (Mix, Again):
-    right = torch.autograd.gradgradcheck(lambda x, y, fn=fn: fn.apply(x, y, 4.0), (x, y), raise_exception=False)
-    print(fn.__name__, "has the right second derivatives:", right)
-_, gy_again = torch.autograd.grad(Again.apply(x, y, 4.0), (x, y), create_graph=True)
-parts = {"+ w in Mix": (2, 2), "x · z": (4, 4), "+ w in Again": (6, 6)}
-draw(gy, gy_again, names={"gy of Mix": gy, "gy of Again": gy_again}, parts=parts)
-
-# %% [markdown]
-# **Notice:**
-#
-# - Above, in gy of `Mix`, node 1 is x + z, and node 2 is "+ w". Its arrow for `w` ends in a small open circle, at nothing, because `w` came out of its slot without a history. So only *one* path leads to `x`, and its slope is 1.
-# - Below, in gy of `Again`, node 6 is the "+ w", and its arrow for `w` leads to node 4, the product x·z, with the slope 4. It is the second path, and 1 + 4 is the right answer.
-# - In both of them `x` came out of its slot *with* its history, because it is an input.
-#
-# So inputs and outputs have a history, and *intermediates* have none, since `forward` was not recorded. A first derivative needs only the value of `w`; a second one needs its history. `Again` computes the product in `backward`, which is recorded when somebody wants second derivatives.
-#
-# > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward.
-#
-# **You can also forbid it.** Write `@once_differentiable` above `def backward`, and `@staticmethod` above that. Whoever asks for a second derivative then gets an error and no wrong number. We square the result, which is 42, so the gradients are 84 times as large:
-
-# %% tags=["C11.8"]
-class Once(Mix):
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad):
-        return Mix.backward(ctx, grad)
-
-
-x, y = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0))
-gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
-print("gx and gy, divided by 84:", gx.item() / 84, gy.item() / 84)
-with expect_error(RuntimeError, "marked with @once_differentiable"):
-    gy.backward()
-gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
-print("without the square, gy has a history:", gy.requires_grad)
-
-# %% [markdown]
-# The first derivatives are as before, and a second one raises.
-#
-# <details><summary>The last line shows a hole</summary>
-#
-# `once_differentiable` runs your backward with recording off, and then looks at the gradient that arrived. If that has a history, as after a square, the answer gets a node that raises. If it has none (for example the plain 1 with which a pass begins), the answer gets no node, so a later pass cannot raise. A loss that contains such a gradient (a *gradient penalty*, lesson 13) contains a constant, which trains nothing.
-#
-# </details>
-
-# %% [markdown]
-# ## Can computing and saving be two methods?
-#
-# With `setup_context(ctx, inputs, output)` they are. `inputs` is the tuple of arguments, and `output` is what `forward` returned. The intermediates of `forward` are out of reach. (One that you compute in `setup_context` is a constant, too: it also runs with recording off.) `forward` gets no `ctx`, so you can call it directly; then it is recorded, as in module C:
-
-# %% tags=["C11.14"]
-class TidyCube(Cube):
-    @staticmethod
-    def forward(t):
-        return t**3
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        print("recording in setup_context:", torch.is_grad_enabled())
-        ctx.save_for_backward(*inputs)
-
-
-y = TidyCube.apply(x)
-print("called on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", y.grad_fn.name())
-print("slope at 2:", torch.autograd.grad(y, x)[0].item())
-
-# %% [markdown]
-# ## Exercises: right twice
-#
-# **11.4 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
-
-# %%
-class TwoMethods(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, z):
-        w = x * z
-        ctx.save_for_backward(x, y, w)
-        ctx.z = z
-        return x * y + y * z + w * y
-
-    @staticmethod
-    def backward(ctx, grad):
-        x, y, w = ctx.saved_tensors
-        return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
-
-
-L.check("11.4", TwoMethods)
-
-# %% [markdown]
-# ## What can the engine not see by itself?
-#
-# It sees what goes into `apply` and what comes out. What happens in between it has to be told.
-#
-# **Your forward writes into its argument.** Then say so with `ctx.mark_dirty(x)`. What is marked must also be returned, or `apply` raises. Here is a Function that can do it in both ways:
+# Yes, but the engine sees only what goes into `apply` and what comes out. So tell it, with `ctx.mark_dirty(x)`, and return `x`. Here is a Function that can do it in both ways:
 #
 # ```python
 # class Triple(torch.autograd.Function):
@@ -838,9 +1000,15 @@ print("h is", h.item(), "and its slope", torch.autograd.grad(h, x, retain_graph=
 compare(before, draw(h))
 
 # %% [markdown]
-# **Notice:** h is 6, three times `x`, so 3 is right. An argument that is returned without a mark is handed out as a *view* of it. Only this view knows of your node; `h` still hangs on `x * 1`, and its slope is wrong. Marked, argument and result are one tensor, and `h` itself moves on to the new node: the write is a recorded one, and follows the rules of recorded writes. (`h` is at version 2 then: `mul_` counted one, and the mark another.)
+# **Notice:** h is 6, three times `x`, so 3 is right.
 #
-# **A result without a gradient.** A Function may return a tuple, and its backward is given one gradient for each part: zeros for a part that no loss has used. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` is the same, but its forward says so with `ctx.mark_non_differentiable(rounded)`. Somebody makes a loss of the second result:
+# - *Unmarked,* the returned argument is handed out as a *view*. Only this view knows of your node. `h` still hangs on `x * 1`, and its slope is wrong.
+# - *Marked,* argument and result are one tensor, and `h` itself moves on to the new node. The write is a recorded one, and follows the rules of recorded writes. (`h` is at version 2: `mul_` counted one, and the mark another.)
+
+# %% [markdown]
+# ## What if a result has no gradient?
+#
+# A Function may return a tuple, and its backward is then given one gradient for each part. The second result of `Twin` is made by `round`, whose slope is 0, so its backward has nothing to send for it. `Marked` is the same, but its forward says so with `ctx.mark_non_differentiable(rounded)`. Somebody makes a loss of the second result:
 #
 # ```python
 # # Twin.forward(ctx, x):                        return x * 2, x.round()
@@ -852,12 +1020,14 @@ compare(before, draw(h))
 # print(x.grad)
 # ```
 #
+# No loss has used the first result, so the engine makes a gradient of zeros for it.
+#
 # **Predict.** What is `x.grad` with `Twin`, and what with `Marked`? Answer with a pair; each entry is a number, None, or `"error"` if something raises.
 
 # %%
 L.predict("11.p10", None)
 
-# %% tags=["C11.12"]
+# %% tags=["C11.12", "C11.13"]
 class Twin(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -877,20 +1047,6 @@ class Marked(Twin):
         return x * 2, rounded
 
 
-x = torch.tensor(2.0, requires_grad=True)
-_, rounded = Twin.apply(x)
-rounded.backward()
-print("Twin: no error, and the gradient is", x.grad.item())
-_, rounded = Marked.apply(x)
-with expect_error(RuntimeError, "does not require grad"):
-    rounded.backward()
-
-# %% [markdown]
-# Unmarked, this loss trains nothing, and nothing raises. Marked, the same loss raises at once.
-#
-# **A result that was not used.** In "backward gets" you have seen that Twin was given a 0 for `x * 2`, the part that no loss has used: the engine has made a tensor of zeros, of the shape of that result. (To *materialize* a gradient means just that.) With forty large results this is a waste, and `set_materialize_grads(False)` gives None:
-
-# %% tags=["C11.13"]
 class Frugal(Twin):
     @staticmethod
     def forward(ctx, x):
@@ -898,9 +1054,20 @@ class Frugal(Twin):
         return x * 2, x.round()
 
 
-for function in (Twin, Frugal):
-    doubled, _ = function.apply(x)
-    doubled.backward()
+x = torch.tensor(2.0, requires_grad=True)
+_, rounded = Twin.apply(x)
+rounded.backward()
+print("Twin: no error, and the gradient is", x.grad.item())
+_, rounded = Marked.apply(x)
+with expect_error(RuntimeError, "does not require grad"):
+    rounded.backward()
+doubled, _ = Frugal.apply(x)
+doubled.backward()
+
+# %% [markdown]
+# Unmarked, this loss trains nothing, and nothing raises. Marked, it raises at once.
+#
+# `Frugal` is about the zeros. With forty large results it is a waste to make (*materialize*) a tensor of zeros for each that was not used. After `set_materialize_grads(False)` backward gets None instead: the last line.
 
 # %% [markdown]
 # ## Exercises: what has to be said
@@ -920,213 +1087,11 @@ happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("11.1", happens)
 
 # %% [markdown]
-# ## How do you give many tensors to a Function?
+# ## Pooling over regions, as posted: what would you change?
 #
-# A Function that adds up many tensors takes the first one and a list of the others:
+# People post Functions and ask what they mean. Two follow, written anew and short. Decide for each numbered line whether it is right, a waste, or wrong.
 #
-# ```python
-# class Total(torch.autograd.Function):
-#     @staticmethod
-#     def forward(ctx, first, others):
-#         return first + sum(others)
-#
-#     @staticmethod
-#     def backward(ctx, grad):
-#         return grad, None
-#
-# a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-# Total.apply(a, [b]).backward()
-# print(a.grad, b.grad)
-# ```
-#
-# **Predict.** What are the two gradients? Answer with a pair; each entry is a number, None or `"error"`.
-
-# %%
-L.predict("11.p7", None)
-
-# %% tags=["C11.16"]
-class Total(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, first, others):
-        return first + sum(others)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad, None
-
-
-a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-Total.apply(a, [b]).backward()
-print("a:", a.grad, " b:", b.grad, " needs_input_grad:", Total.apply(a, [b]).grad_fn.needs_input_grad)
-
-# %% [markdown]
-# `apply` looks at its own arguments, and not into lists. A tensor in a list is not tracked: no arrow leads to it, and it gets no gradient, although the formula uses it. Nothing raises.
-#
-# > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
-#
-# %% [markdown]
-# ## A rest
-#
-# The third sitting begins with seven bug reports. Then come your own engine, picking, and Functions as people post them.
-
-# %% [markdown]
-# ## Exercises: diagnose
-#
-# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. What is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
-#
-# - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
-# - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
-# - C "My activation works in place. Losses that use what it returns are fine. Losses that use the tensor I passed in have gradients as if it had never run."
-# - D "I freeze the weight, and backward is as slow as before."
-# - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
-# - F "Forty outputs, of which most people use one. Before the first line of my backward runs, thirty-nine large tensors are made."
-# - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
-
-# %%
-cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
-
-L.check("11.2", cures)
-
-# %% [markdown]
-# All of it in one table: what you tell the engine, and the one thing that you ask it.
-#
-# | you write | it says | if you leave it out |
-# | --- | --- | --- |
-# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
-# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
-# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
-# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
-# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
-# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
-#
-# ## Build your own engine: operations of your own
-#
-# `ctx` is the node, and your engine has nodes already. In `my_engine.py`, write a class `Function` with one class method, `apply`, in some 20 lines:
-#
-# 1. Keep `args` as they came, for `forward`. From them make `inputs = [as_tensor(each) for each in args]`, for the node. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is the name of the class with `Backward` behind it. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
-# 2. Run `cls.forward(ctx, …)` with recording off.
-# 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history. (A later write to this result would go round your backward, so PyTorch refuses it. With `result.version.has_views = True` your engine does so, too. The checkpoint asks neither for this line nor for a None in step 4.)
-# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
-# 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
-#
-# Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`.
-#
-# The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back. The checkpoint runs all five steps at once.
-
-# %%
-L.build("11")
-
-# %% [markdown]
-# When the checkpoint says *correct*, your engine takes operations from others, and gives them the version check for free.
-#
-# ## What is the backward of picking?
-#
-# So far every element of an input has been used in the same way. Some operations use only a few of them. A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. In 11.3 forward added up and backward read; here it is the other way round. PyTorch's name for this is **`gather`**.
-#
-# `x.gather(1, index)` goes along dimension 1, which means along each row. For every place of `index` it looks up one number: `out[i][j] = x[i][index[i][j]]`. So `index` has as many dimensions as `x`, and the result has the shape of `index`:
-
-# %%
-x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
-index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
-tables = ["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", x.gather(1, index).tolist()]
-grids(tables, colours=["columns", index.tolist(), index.tolist()])
-
-# %% [markdown]
-# **Notice:** each column of `x` has a colour, and so has each index that names this column, and each number that came from there. A number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60.
-#
-# In backward a gradient arrives for each picked number. Where does it go?
-#
-# ```python
-# x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
-# picked = x.gather(1, torch.tensor([[2, 2, 0]]))        # 30, 30, 10
-# (picked * torch.tensor([[1.0, 2.0, 4.0]])).sum().backward()
-# print(x.grad)
-# ```
-#
-# **Predict.** What are the four numbers in `x.grad`? Answer with a list.
-
-# %%
-L.predict("11.p3", None)
-
-# %% tags=["C11.18"]
-x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
-index, factors = torch.tensor([[2, 2, 0]]), torch.tensor([[1.0, 2.0, 4.0]])
-(x.gather(1, index) * factors).sum().backward()
-added = torch.zeros(1, 4).scatter_add(1, index, factors)
-print("the engine says:", x.grad, "- with scatter_add:", added)
-print("the same with scatter:", torch.zeros(1, 4).scatter(1, index, factors).tolist() == x.grad.tolist())
-tables = ["gradients", factors.tolist(), "added at", "index", index.tolist(), "=", "x.grad", x.grad.tolist()]
-grids(tables, colours=[index.tolist(), index.tolist(), "columns"])
-
-# %% [markdown]
-# **Notice:** each gradient goes back to the place that was read. The 30 was read twice, with the factors 1 and 2, so its slope is 1 + 2 = 3. Numbers that nobody read get 0.
-#
-# The operation that does this is called **`scatter_add`**. It is `gather` turned round: it takes numbers and an index, and *adds* each number to the place that the index names. There is also a `scatter` without "add". It writes. If a place is named twice, as the 2 is here, one number overwrites the other, and a part of the gradient is lost without an error. That is the `False` in the last line.
-#
-# > **The rule.** The backward of reading is adding: what was read twice gets the sum.
-#
-# You know this rule from lesson 03, where broadcasting used one number several times, and from lesson 05, where `.grad` adds up. Now you can write `gather` yourself. Backward needs the index, and of `x` only the shape:
-
-# %%
-class Pick(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, index):
-        ctx.save_for_backward(index)
-        ctx.shape = x.shape
-        return x.gather(1, index)
-
-    @staticmethod
-    def backward(ctx, grad):
-        (index,) = ctx.saved_tensors
-        return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
-
-
-inputs = torch.randn(2, 5, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 1, 4], [0, 2, 2]])
-print("tested:", torch.autograd.gradcheck(Pick.apply, inputs), torch.autograd.gradgradcheck(Pick.apply, inputs))
-table, one_each = torch.randn(64, 10_000, requires_grad=True), torch.zeros(64, 1, dtype=torch.int64)
-print("numbers in slots, built in:", table.gather(1, one_each).grad_fn._saved_self.numel(), "for x alone")
-print("numbers in slots, ours:", sum(slot.numel() for slot in Pick.apply(table, one_each).grad_fn.saved_tensors))
-
-# %% [markdown]
-# This is also an example of the fourth reason for a Function, less memory. PyTorch's own node has all of `x` in a slot, 640,000 numbers, although backward needs nothing of it but the shape. Yours keeps only the index. (A slot makes no copy, lesson 06. You save memory if nothing else keeps `x`.)
-#
-# And here it is in a loss. Lesson 10 has used cross-entropy, which is minus the logarithm of the probability of the right answer. `log_softmax` gives the logarithms of all probabilities, and picking takes the right ones:
-
-# %% tags=["C11.19"]
-scores = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.0, 1.0]], requires_grad=True)
-targets = torch.tensor([0, 1, 2])  # the right answer of each of three samples
-log_p = scores.log_softmax(1)
-loss = -Pick.apply(log_p, targets[:, None]).mean()
-print("picked:  ", round(loss.item(), 4))
-print("built in:", round(torch.nn.functional.cross_entropy(scores, targets).item(), 4))
-print("a table: ", round(-log_p[:, targets].mean().item(), 4), "of shape", tuple(log_p[:, targets].shape))
-with expect_error(RuntimeError, "Index tensor must have the same number of dimensions as input tensor"):
-    log_p.gather(1, targets)
-
-# %% [markdown]
-# **Notice:**
-#
-# - `targets[:, None]` has made a column of the targets, of shape (3, 1): one to be picked in each row.
-# - Without this column `gather` raises, and that is a lucky error.
-# - The line "a table" is the unlucky one. `log_p[:, targets]` takes *all three* columns from *every* row. The mean of this table is another number, it can be differentiated, and a network trains on it without a word. Print the shape of what you have picked: it should have one number for each sample.
-#
-# ## Exercises: pick
-#
-# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden). `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. Any way that is right counts; `gather` does it without a loop. (What shape must the index have, if it has to name a place for every number of the result?)
-
-# %%
-def last_states(torch, states, lengths):
-    return states[:, -1]
-
-
-L.check("11.8", last_states)
-
-# %% [markdown]
-# ## Two Functions from the web: what would you change?
-#
-# People post Functions like these. We have written them anew, and short. Decide for each numbered line whether it is right, works but is a waste, or is wrong. Our verdicts follow each run.
-#
-# **The first: pooling over superpixels.** An image was cut into regions, and `spx` says for each pixel which one it belongs to. The Function gives the mean of each region. (Its gradient was your exercise 11.3.)
+# The first gives the mean of each region of an image, as in your exercise 11.3. `spx` says for each pixel which region it belongs to.
 
 # %%
 class Pooled(torch.autograd.Function):
@@ -1174,22 +1139,27 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
     out.sum().backward()
 
 # %% [markdown]
-# Backward computes with `pool_size` and `spx` only. But each reading of `saved_tensors` checks all slots. So it raises because of `img`, with which no line computes.
+# Backward computes with `pool_size` and `spx` only. But each reading of `saved_tensors` checks all slots. So it raises because of `img`, the largest of the four, with which no line computes.
+#
+# > **The rule.** Save what backward computes with, and nothing else.
 #
 # <details><summary>Our verdicts on the six lines</summary>
 #
 # | line | verdict | why |
 # | --- | --- | --- |
-# | 1 | a waste | `max()` of a tensor is a tensor, so `K` may go into a slot. But backward does not need it: `pool_size` has K entries. |
+# | 1 | a waste | `max()` gives a tensor, so `K` may go into a slot. But `pool_size` has K entries, so backward does not need it. |
 # | 2 | right | A product with a table of zeros and ones adds up the pixels of each region. |
 # | 3 | right | It writes in place, but into a fresh result. `img /= 2` would be an edit of the caller's tensor. |
-# | 4 | a waste | `img` is the largest tensor here, and no slope of a mean depends on the values. |
-# | 5 | right | It reads all four slots, as it should. That a harmless `relu_` raises here is the fault of line 4. |
-# | 6 | a waste | Whole numbers have no gradient. The zeros are thrown away, as the None above shows. None would do. |
+# | 4 | a waste | No slope of a mean depends on the values of `img`. |
+# | 5 | right | That a harmless `relu_` raises here is the fault of line 4. |
+# | 6 | a waste | Whole numbers have no gradient. The zeros are thrown away, and None would do. |
 #
 # </details>
+
+# %% [markdown]
+# ## Spikes, as posted: may a Function borrow another's backward?
 #
-# **The second: a convolution of spikes, called srmConv.** It computes a convolution, and then calls the `forward` of *another* Function, to filter the result. In backward it calls the `backward` of the other Function. In the following model of it the other Function is the `Cube` from the beginning, which saves what it is given.
+# The second, srmConv, is a convolution of spikes. Its forward calls the `forward` of *another* Function, and its backward calls the other's `backward`. In this model of it the other Function is `Cube`.
 #
 # ```python
 # class Borrows(torch.autograd.Function):
@@ -1236,9 +1206,137 @@ for name, run in {"borrowed": lambda x: Borrows.apply(x, 2), "composed": lambda 
     print(name, x.grad)
 
 # %% [markdown]
-# 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 that it had saved in line 1. One tensor was saved last and one is read, so nothing raises. If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
+# 30 in place of 3000, and no error. `Cube.backward` reads `ctx.saved_tensors`, and on this ctx line 2 has put `x` there, which is 1. It takes that for the t = 10 of line 1.
 #
-# So line 1 is right as far as the value goes, lines 2 and 4 are wrong together, and line 3 is a waste: the stride is a number, and may be kept as it is.
+# > **The rule.** If you want to use another Function, call its `apply`, as in the last line. Its node then has a ctx of its own.
+#
+# Line 3 is a waste: the stride is a number, and may be kept as it is.
+
+# %% [markdown]
+# ## Exercises: diagnose
+#
+# **11.2 · Diagnose** (5 minutes). Seven bug reports about custom Functions. What is the cure? Choose from `"save_for_backward"`, `"needs_input_grad"`, `"once_differentiable"`, `"mark_dirty"`, `"mark_non_differentiable"`, `"set_materialize_grads"`. One of them cures two.
+#
+# - A "Memory grows, and falls only when I call `gc.collect()`. My forward ends with `ctx.out = out; return out`."
+# - B "My layer returns the pooled values and, as floats, the places they came from. I trained on the places for a week. The loss never moved."
+# - C "My activation works in place. Losses that use what it returns are fine. Losses that use the tensor I passed in have gradients as if it had never run."
+# - D "I freeze the weight, and backward is as slow as before."
+# - E "My backward goes through NumPy. A colleague uses it with a gradient penalty, and his results are wrong. I would rather he got an error."
+# - F "Forty outputs, of which most people use one. Before the first line of my backward runs, thirty-nine large tensors are made."
+# - G "After my layer people reuse their activation in place. Their gradients are wrong, and nobody gets an error. I would rather they did. My forward only reads the activation."
+
+# %%
+cures = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
+
+L.check("11.2", cures)
+
+# %% [markdown]
+# All of it in one table:
+#
+# | you write | it says | if you leave it out |
+# | --- | --- | --- |
+# | `ctx.save_for_backward(…)` | keep these tensors, check them, release them | no check; memory that waits |
+# | `ctx.needs_input_grad` | (you ask) who wants a gradient? | work for nothing |
+# | `@once_differentiable` | do not differentiate this backward | perhaps a wrong second derivative |
+# | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
+# | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
+# | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+
+# %% [markdown]
+# ## A rest, and what is optional
+#
+# The three sittings end here, and you can go on to lesson 12. For another day: the operation that picks numbers out of a tensor, with exercise 11.8 (20 minutes), and four longer exercises (46 minutes).
+
+# %% [markdown]
+# ## Optional: what is the backward of picking?
+#
+# A loss takes, from ten scores of an image, the one of the right digit. A language model takes, from a whole table, the rows of the words that occur. PyTorch's name for this is **`gather`**.
+#
+# `x.gather(1, index)` goes along dimension 1, which means along each row. For every place of `index` it looks up one number: `out[i][j] = x[i][index[i][j]]`. So `index` has as many dimensions as `x`, and the result has the shape of `index`:
+
+# %%
+x = torch.tensor([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
+index = torch.tensor([[2, 2, 0, 1], [1, 0, 0, 0]])
+tables = ["x", x.tolist(), "gather at", "index", index.tolist(), "=", "picked", x.gather(1, index).tolist()]
+grids(tables, colours=["columns", index.tolist(), index.tolist()])
+
+# %% [markdown]
+# **Notice:** each column of `x` has a colour, and so has each index that names this column, and each number that came from there. A number may be picked several times, such as the 30 and the 40, and another one not at all, such as the 60.
+#
+# In backward a gradient arrives for each picked number. Where does it go?
+#
+# ```python
+# x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
+# picked = x.gather(1, torch.tensor([[2, 2, 0]]))        # 30, 30, 10
+# (picked * torch.tensor([[1.0, 2.0, 4.0]])).sum().backward()
+# print(x.grad)
+# ```
+#
+# **Predict.** What are the four numbers in `x.grad`? Answer with a list.
+
+# %%
+L.predict("11.p3", None)
+
+# %% tags=["C11.18"]
+x = torch.tensor([[10.0, 20.0, 30.0, 40.0]], requires_grad=True)
+index, factors = torch.tensor([[2, 2, 0]]), torch.tensor([[1.0, 2.0, 4.0]])
+(x.gather(1, index) * factors).sum().backward()
+added = torch.zeros(1, 4).scatter_add(1, index, factors)
+print("the engine says:", x.grad, "- with scatter_add:", added)
+print("the same with scatter:", torch.zeros(1, 4).scatter(1, index, factors).tolist() == x.grad.tolist())
+tables = ["gradients", factors.tolist(), "added at", "index", index.tolist(), "=", "x.grad", x.grad.tolist()]
+grids(tables, colours=[index.tolist(), index.tolist(), "columns"])
+
+# %% [markdown]
+# **Notice:** each gradient goes back to the place that was read. The 30 was read twice, with the factors 1 and 2, so its slope is 1 + 2 = 3. Numbers that nobody read get 0.
+#
+# The operation that does this is called **`scatter_add`**: it *adds* each number to the place that the index names. There is also a `scatter` without "add". It overwrites, so a part of the gradient is lost without an error. That is the `False` in the last line.
+#
+# > **The rule.** The backward of reading is adding: what was read twice gets the sum.
+#
+# Now you can write `gather` yourself, and use it in a loss. Cross-entropy is minus the logarithm of the probability of the right answer (lesson 10). `log_softmax` gives the logarithms of all probabilities, and picking takes the right ones:
+
+# %% tags=["C11.19"]
+class Pick(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, index):
+        ctx.save_for_backward(index)
+        ctx.shape = x.shape  # of x backward needs no more than this
+        return x.gather(1, index)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (index,) = ctx.saved_tensors
+        return torch.zeros(ctx.shape, dtype=grad.dtype).scatter_add(1, index, grad), None
+
+
+inputs = torch.randn(2, 5, dtype=torch.float64, requires_grad=True), torch.tensor([[1, 1, 4], [0, 2, 2]])
+print("tested:", torch.autograd.gradcheck(Pick.apply, inputs), torch.autograd.gradgradcheck(Pick.apply, inputs))
+scores = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.0, 1.0]], requires_grad=True)
+targets = torch.tensor([0, 1, 2])  # the right answer of each of three samples
+log_p = scores.log_softmax(1)
+loss = -Pick.apply(log_p, targets[:, None]).mean()
+print("picked:  ", round(loss.item(), 4))
+print("built in:", round(torch.nn.functional.cross_entropy(scores, targets).item(), 4))
+print("a table: ", round(-log_p[:, targets].mean().item(), 4), "of shape", tuple(log_p[:, targets].shape))
+
+# %% [markdown]
+# **Notice:**
+#
+# - `targets[:, None]` has made a column of the targets, of shape (3, 1): one to be picked in each row.
+# - The line "a table" is another loss. `log_p[:, targets]` takes *all three* columns from *every* row. It can be differentiated, and a network trains on it without a word. Print the shape of what you have picked: it should have one number for each sample.
+
+# %% [markdown]
+# ## Exercises: pick
+#
+# **11.8 · The last state** (8 minutes). A recurrent network has read a batch of sentences. `states` has the shape (batch, time, hidden): the state after each word. The sentences have different lengths, and were filled up at the end. Return the state after the last *real* word of each, shape (batch, hidden). `lengths` is a tensor of whole numbers, one for each sentence, and none is 0. Any way that is right counts; `gather` does it without a loop. (What shape must the index have, if it has to name a place for every number of the result?)
+
+# %%
+def last_states(torch, states, lengths):
+    return states[:, -1]
+
+
+L.check("11.8", last_states)
 
 # %% [markdown]
 # ## Exercises: four longer ones

@@ -24,7 +24,7 @@
 # - stop, save and resume a training so that it goes on to the last digit, and find the missing line in reports like the three above;
 # - train a network on real data, look at what it learns, and test it without spoiling it.
 #
-# **Minutes** 180, in three sittings of 65, 60 and 55, with exercises in each and a rest between them, and 10 more for the optional exercise 10.4 · **Needs** lessons 00, 02, 05, 06, 07 and 09 · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
+# **Minutes** 180, in three sittings of 70, 60 and 50, with exercises in each and a rest between them, and 10 more for the optional exercise 10.4 · **Needs** lessons 00, 02, 05, 06, 07 and 09 · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
 #
 # [← 09 The ways out](09_ways_out.ipynb) · [all lessons](home.ipynb) · [11 Custom Functions →](11_custom_functions.ipynb)
 
@@ -147,13 +147,13 @@ with expect_error(RuntimeError, "modified by an inplace operation", short=True):
 # %% [markdown]
 # It is the weight of `trunk[1]`. The trunk saved it at version 0, for both passes. The first pass read it in time. Then `step` wrote to it, and the second pass, which came from the critic, found it at version 1. The weight of `trunk[0]` was saved nowhere, because `x` is plain data; that of `actor` is not on the way, and that of `critic` was not stepped.
 #
-# The rule is that of lesson 07: *first all reading, then any writing*. Either one backward for the sum of both losses, or two, and then all steps. (So with a trunk of one layer nothing raises, and the next layer that you add breaks the program.) Here is the first of these ways, after the step that trunk and actor have made already:
+# The rule is that of lesson 07: *first all reading, then any writing*. Either one backward for the sum of both losses, or two, and then all steps. (So with a trunk of one layer nothing raises, and the next layer that you add breaks the program.) Here is the first of these ways. Nothing raises:
 
-# %% tags=["C10.13"]
+# %%
 first.zero_grad(), second.zero_grad()
 sum(mse(head(trunk(x)), t) for head in (actor, critic)).backward()  # all is read ...
-first.step(), second.step()  # ... before anything is written
-print("stepped:", [round(p.item(), 4) for part in (trunk, actor, critic) for p in part.parameters()])
+for optimizer in (first, second):
+    optimizer.step()  # ... before anything is written
 
 # %% [markdown]
 # ## What is inside of `step()`?
@@ -171,7 +171,7 @@ for _ in range(5):
 print("equal:", p.tolist() == q.tolist(), "- version", p._version, "- a leaf:", p.is_leaf, "- node:", p.grad_fn)
 
 # %% [markdown]
-# Equal to the last digit. (Written as `q -= 0.1 * q.grad`, the last digit may differ in PyTorch, which rounds twice then.) Each step counts as one write, like every other in-place operation: five steps have made version 5.
+# Equal to the last digit. Each step counts as one write, like every other in-place operation: five steps have made version 5.
 #
 # Here is `step` in our engine. It reads only what the last four lines name. `update` is the arithmetic, here the subtraction in place:
 
@@ -183,7 +183,7 @@ show("optim.SGD.step")
 #
 # Below is such a valley, seen from above. Each line joins points of equal loss, and the cross is the lowest point. The loss is (p[0]² + 100 p[1]²) / 2, so its gradient is (p[0], 100 p[1]): at the same distance from the middle, the walls are a hundred times as steep as the way along. So the gradient points from one wall to the other, and hardly along the valley.
 #
-# Plain SGD begins at (10, 1) and makes 30 steps at the rate 0.018. Each of them multiplies p[1] by 1 − 0.018 · 100 = −0.8. That is a swing from wall to wall: 1, −0.8, 0.64. And it multiplies p[0] by 1 − 0.018 = 0.982, which is hardly a move. **Momentum** was invented against that. Instead of the gradient, one follows a running sum: the new sum is m · old sum + gradient, and the step is rate · new sum.
+# Plain SGD begins at (10, 1) and makes 30 steps at the rate 0.018. Each of them multiplies p[1] by 1 − 0.018 · 100 = −0.8. That is a swing from wall to wall: 1, −0.8, 0.64. And it multiplies p[0] by 1 − 0.018 = 0.982, which is hardly a move. With **momentum**, one follows a running sum instead of the gradient: the new sum is m · old sum + gradient, and the step is rate · new sum.
 #
 # **Predict.** What is true of a second run, with momentum 0.8 and the same rate? A: it comes further along the valley; B: its swing across the valley dies away sooner; C: it ends with the lower loss. Answer with a list of letters.
 
@@ -208,13 +208,13 @@ def descend(kind, **settings):
 
 
 plain, momentum = descend(torch.optim.SGD, lr=0.018), descend(torch.optim.SGD, lr=0.018, momentum=0.8)
-larger = [descend(torch.optim.SGD, lr=rate) for rate in (0.019, 0.02)]
+faster = descend(torch.optim.SGD, lr=0.0199), descend(torch.optim.SGD, lr=0.0199, momentum=0.8)
 contour(valley, {"plain SGD": plain, "with momentum 0.8": momentum}, across="p[0]", up="p[1]")
 
 # %% [markdown]
 # **Notice:** plain SGD has come less than half of the way. With momentum the same rate leads to the lowest point.
 #
-# Along the valley all gradients have one sign, so the sum grows. If they stayed the same, it would become 1 + 0.8 + 0.8² + … = 5 times as large. Across the valley the sign changes, and the sum stays small. But it carries each swing on, so the swing even lasts longer: 0.035 is left of it at the end, and 0.001 without momentum. What momentum gains is the way along. A larger rate does not gain it: from 0.02 on, plain SGD multiplies p[1] by −1 or less, and never comes to rest.
+# Along the valley all gradients have one sign, so the sum grows. If they stayed the same, it would become 1 + 0.8 + 0.8² + … = 5 times as large. Across the valley the sign changes, and the sum stays small. But it carries each swing on, so at this rate the swing lasts longer: 0.035 is left of it at the end, and 0.001 without momentum. From 0.019 on it is the other way round: at 0.0199 plain SGD keeps 99 % of its swing in each step. What momentum gains at both rates is the way along. From 0.02 on, plain SGD multiplies p[1] by −1 or less, and never comes to rest.
 #
 # ## Momentum and weight decay: what is added up?
 #
@@ -308,7 +308,7 @@ for cleared in ("the other layer", "all"):
 #
 # > **The rule.** `step()` handles every parameter that it holds and whose `.grad` is not None, frozen or not.
 #
-# In the source that you have seen, this rule is the last `for` and the `if` below it.
+# In the source that you have seen, this rule is the last `for` and the `if` below it. (This is a good place for a short pause.)
 #
 # ## What may you do to a gradient before the step?
 #
@@ -339,21 +339,30 @@ for after in ("the last", "each"):
 # From `optimizer.param_groups`, where each group of parameters has a dictionary with its settings. There a *scheduler* writes the rate. A scheduler computes the rate from a plan, usually large steps first and small ones later. `StepLR` multiplies it by `gamma` after every `step_size` calls. Guess before you run it: does it matter whether it is called before or after the optimizer? Here the rate begins at 0.5, and every gradient is −1, so each step adds the rate to p:
 
 # %% tags=["C10.8"]
-for order in (("optimizer", "scheduler"), ("scheduler", "optimizer")):
+def begin():
     p = torch.zeros(1, requires_grad=True)
+    p.grad = torch.tensor([-1.0])
     optimizer = torch.optim.SGD([p], lr=0.5)
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
-    calls, places, p.grad = {"optimizer": optimizer.step, "scheduler": scheduler.step}, [], torch.tensor([-1.0])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for _ in range(3):
-            calls[order[0]](), calls[order[1]]()
-            places.append(p.item())
-    print(*order, places, "- rate now", optimizer.param_groups[0]["lr"], "- warnings:", len(caught))
-    print("versions:", p._version, "of p,", p.grad._version, "of its gradient")
+    return p, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+
+
+p, optimizer, scheduler = begin()
+for _ in range(3):
+    optimizer.step()
+    scheduler.step()
+    print("optimizer, scheduler: p =", p.item(), "- the next rate:", optimizer.param_groups[0]["lr"])
+print("writes to p:", p._version, "- to its gradient:", p.grad._version)
+
+p, optimizer, scheduler = begin()
+with warnings.catch_warnings(record=True, action="always") as caught:
+    for _ in range(3):
+        scheduler.step()
+        optimizer.step()
+        print("scheduler, optimizer: p =", p.item())
+print("warnings:", len(caught))
 
 # %% [markdown]
-# In the second order the first rate of the plan, 0.5, was never used, and PyTorch warned once. In both orders `p` was written to three times, by the three steps of the optimizer, and its gradient never. So a scheduler writes to no parameter and to no gradient. It writes the rate, and nothing else.
+# In the second order the first rate of the plan, 0.5, was never used, and PyTorch warned once. The three writes to `p` are those of the optimizer. So a scheduler writes the rate, and nothing else.
 #
 # > **The rule.** First `optimizer.step()`, then `scheduler.step()`.
 
@@ -409,21 +418,6 @@ writes = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
 L.check("10.1", writes)
 
 # %% [markdown]
-# When 10.1 says *correct*, unfold the answer to the question in the title of this lesson:
-#
-# <details><summary>Which line reads what, and which line writes what?</summary>
-#
-# | line | reads | writes |
-# | :-- | :-- | :-- |
-# | `optimizer.zero_grad()` | nothing | gradients, to None |
-# | `loss = mse(model(x), t)` | data, parameters | a new graph; buffers, in train mode |
-# | `loss.backward()` | what the graph saved, some parameters among it, each at its version | gradients, by adding |
-# | `clip_grad_norm_(...)` | gradients | gradients, all by one factor |
-# | `optimizer.step()` | gradients, parameters, its state, the rate | parameters, its state |
-# | `scheduler.step()` | its plan, the rate | the rate |
-#
-# </details>
-#
 # **10.3 · Repair the loop** (10 minutes). From a forum: "Same settings as in the paper, and it does not learn." A batch comes as a list of micro-batches of equal size, each with a backward of its own. Wanted for each batch: one step, with the gradient of the mean loss over the whole batch, which is clipped to the norm `most`, and with the rate that holds at that moment. Only then does the scheduler make its next rate. Some lines stand in the wrong place, and the gradient has the wrong length. (`mse` averages over its batch. `torch` is the library, ours or PyTorch.)
 
 # %%
@@ -441,13 +435,33 @@ def fit(torch, model, optimizer, scheduler, batches, most):
 L.check("10.3", fit)
 
 # %% [markdown]
+# ## So which line reads what, and which line writes what?
+#
+# | line | reads | writes |
+# | :-- | :-- | :-- |
+# | `optimizer.zero_grad()` | nothing | gradients, to None |
+# | `loss = mse(model(x), t)` | data, parameters | a new graph; buffers, in train mode |
+# | `loss.backward()` | what the graph saved, some parameters among it, each at its version | gradients, by adding |
+# | `clip_grad_norm_(...)` | gradients | gradients, all by one factor |
+# | `optimizer.step()` | gradients, parameters, its state, the rate | parameters, its state |
+# | `scheduler.step()` | its plan, the rate | the rate |
+#
 # ## A rest
 #
 # The second sitting begins with Adam, the optimizer that most networks are trained with. Then come whole trainings: stopping, resuming, changing the model, and sharing it.
 #
 # ## Gradients of 0.001 and of 1000: is there one rate for both?
 #
-# Such gradients may well stand side by side in a deep network. A rate that moves the first parameter throws the other one far away. **Adam** divides each gradient by the size that it usually has. What is left is its sign, and whether it is larger than usual. For each parameter it keeps two averages, of its gradient and of the gradient's square, and divides the first by the root of the second. (Both begin at 0, and the first steps are corrected for that.) In the first step this quotient is 1 or −1, so the step is as long as the rate, unless the gradient is 0:
+# Such gradients may well stand side by side in a deep network. A rate that moves the first parameter throws the other one far away. **Adam** divides each gradient by the size that it usually has. What is left is its sign, and whether it is larger than usual. For each parameter it keeps a count n and two averages, m of its gradient g and s of g², which begin at 0:
+#
+# ```
+# n ← n + 1
+# m ← b₁ m + (1 − b₁) g       b₁ is usually 0.9
+# s ← b₂ s + (1 − b₂) g²      b₂ is usually 0.999
+# p ← p − lr · (m / (1 − b₁ⁿ)) / (√(s / (1 − b₂ⁿ)) + eps)
+# ```
+#
+# The divisors 1 − b₁ⁿ and 1 − b₂ⁿ make up for the start at 0. (eps is tiny, and prevents a division by 0.) In the first step the quotient is 1 or −1, so the step is as long as the rate, unless the gradient is 0:
 
 # %% tags=["C10.3"]
 w = torch.tensor([1.0, 1.0], requires_grad=True)
@@ -460,7 +474,7 @@ for _ in range(2):
 print("and now:", list(adam.state[w]))
 
 # %% [markdown]
-# Both weights have moved by nearly the same. `exp_avg` and `exp_avg_sq` are the two averages, and `step` is the count of steps, for the correction.
+# Both weights have moved by nearly the same. `step`, `exp_avg` and `exp_avg_sq` are n, m and s.
 #
 # Here is Adam in the valley of the first sitting, with the rate 0.8, at which each plain step would multiply p[1] by 1 − 0.8 · 100 = −79:
 
@@ -493,7 +507,7 @@ for kind in (torch.optim.Adam, torch.optim.AdamW):
 # %% [markdown]
 # With Adam the decay makes 1000.5 of the gradient of 1000, and that is divided by its own size, so the pull is lost. Beside a gradient of 0 the same decay makes a whole step. With AdamW it takes 5 % of the weight each time, whatever the gradient. So if your decay should pull all weights alike, take AdamW.
 #
-# **10.4 · Write Adam** (10 minutes, optional). With g the gradient, m, s and n (average, average of squares, count of steps) begin at 0, and a step is: n ← n + 1; m ← b₁ m + (1 − b₁) g; s ← b₂ s + (1 − b₂) g²; then p ← p − lr · (m / (1 − b₁ⁿ)) / (√(s / (1 − b₂ⁿ)) + eps). The divisors make up for the start at 0. Write one step for all `params`, in place. `state` is a dictionary, empty at first, that you get back each time: under each parameter that has been stepped it holds a dictionary with `"step"`, `"exp_avg"` and `"exp_avg_sq"`. A parameter without gradient is skipped, and `.grad` is only read.
+# **10.4 · Write Adam** (10 minutes, optional). Write one step by the four formulas above for all `params`, in place. `state` is a dictionary, empty at first, that you get back each time: under each parameter that has been stepped it holds a dictionary with `"step"`, `"exp_avg"` and `"exp_avg_sq"`. A parameter without gradient is skipped, and `.grad` is only read.
 
 # %%
 def adam(torch, params, state, lr, b1, b2, eps):
@@ -691,7 +705,7 @@ for letter in "ABCD":
     print(f"{letter}: 3 becomes {result:.2f}, buffers {buffers}, versions + {bn.running_mean._version - version}")
 
 # %% [markdown]
-# Only the mode decides. In train mode the forward pass itself writes the buffers: it moves them a tenth of the way towards the mean and the variance of the batch, which are both 2. (The variance divides by n − 1 here.) `no_grad` switches off recording, and not training. `eval()` switches off the writing, until you call `train()` again.
+# Only the mode decides. In train mode the forward pass itself writes the buffers: it moves them a tenth of the way towards the mean and the variance of the batch, which are both 2. (This variance divides by n − 1. The one that normalises divides by n and is 1, so 3 becomes (3 − 2) / √1.) `no_grad` switches off recording, and not training. `eval()` switches off the writing, until you call `train()` again.
 #
 # In the last column stands + 0. The kernel of batch norm writes the buffers and does not count it, in PyTorch, too. This is an exception to lesson 07.
 #
@@ -801,7 +815,7 @@ print(tuple(images.shape), images.dtype, tuple(labels.shape), labels.dtype)
 pixels([entry for i in (0, 1, 2, 3, 5, 8, 42, 77) for entry in (f"a {labels[i].item()}", images[i])])
 
 # %% [markdown]
-# **Notice:** even you have to look twice at some of them. The 5 and the second 1 would be hard to read without their titles.
+# **Notice:** even you have to look twice at some of them. The 5 would be hard to read without its title.
 #
 # A training loop asks its data only two things: how many samples are there, and what is sample number i? Any object that can answer is a **dataset**. It has a method `__len__` for the first question, and a method `__getitem__` for the second. The samples may lie in a tensor, or in a million files that are opened one at a time.
 #
@@ -858,11 +872,11 @@ for seed in (0, 0, 1):
 # %% [markdown]
 # Each line shows two passes. The first two lines are equal, and in each of them the two passes differ.
 #
-# Samples become a batch by stacking, and words of different lengths cannot be stacked. For them you give the loader a `collate_fn`, which makes each batch of the list of its samples:
+# Samples become a batch by stacking, and words of different lengths cannot be stacked. For them you give the loader a `collate_fn`, which makes a batch of its samples, here a `list`:
 
 # %% tags=["C10.14"]
 words = [torch.tensor([3.0, 1.0, 4.0]), torch.tensor([1.0, 5.0]), torch.tensor([9.0])]  # a list is a dataset, too
-for batch in torch.utils.data.DataLoader(words, batch_size=2, collate_fn=lambda samples: (len(samples), samples)):
+for batch in torch.utils.data.DataLoader(words, batch_size=2, collate_fn=list):
     print(batch)
 
 # %% [markdown]

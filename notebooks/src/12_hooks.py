@@ -24,7 +24,7 @@
 # - find the operation that made the first NaN;
 # - repair the hook in the story, and say what its author overlooked.
 #
-# **Minutes** 120, in three sittings of 50, 35 and 35, with exercises in each and a rest between them, and 8 more for the optional exercise 12.3 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
+# **Minutes** 130, in three sittings of 50, 35 and 45, with exercises in each and a rest between them, and 8 more for the optional exercise 12.3 · **Needs** lessons 00, 04, 05, 07 and 11 · **Out of scope** hooks on saved tensors (lesson 14), second derivatives (lesson 13)
 #
 # [← 11 Custom Functions](11_custom_functions.ipynb) · [all lessons](home.ipynb) · [13 Double backward →](13_double_backward.ipynb)
 
@@ -95,7 +95,7 @@ step(loss).part(3, 5)
 # **Notice:**
 #
 # - Node 1 is the product, and its result is `f`. Node 2 is the addition.
-# - In step 3 the addition sends `[1, 2]` along both of its arrows. One of them leads past node 1 to `x`, and there is no hook on this way.
+# - In step 3 the addition sends `[1, 2]`, the same tensor, along both of its arrows. One of them leads past node 1 to `x`, and there is no hook on this way.
 # - In step 4 it is the turn of node 1. First the hook of its result is called: it makes `[0.01, 0.01]` of `[1, 2]`. *Then* the node multiplies by 3.
 # - So `x` gets `[1, 2]` + `[0.03, 0.03]` in step 5.
 #
@@ -121,7 +121,7 @@ step(loss).part(3, 5)
 L.predict("12.p6", None)
 
 # %% [markdown]
-# Here are both, and then the pass with the second one, again from step 3 on.
+# Here are both, and then the pass with the second one:
 
 # %% tags=["C12.11"]
 for hook in (lambda grad: grad.clamp(-0.01, 0.01), lambda grad: grad.clamp_(-0.01, 0.01)):
@@ -134,7 +134,7 @@ step(loss).part(3, 5)
 # %% [markdown]
 # **Notice:**
 #
-# - In step 3 the addition sends one tensor, `[1, 2]`, along *both* of its arrows: "the same" stands at the second one. The box of `x` holds it.
+# - In step 3 the addition sends one tensor along *both* of its arrows, as it did with the good hook. The box of `x` holds it.
 # - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
 # - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
 #
@@ -157,7 +157,7 @@ print("x.grad is", x.grad)
 # **12.5 · Freeze some rows** (8 minutes, a hook to take home). Of a table with one row for each word, some rows were trained before and are to stay. `rows` is a list of their numbers. With your hook
 #
 # - a pass brings exactly 0 to these rows, even where the gradient is infinite or NaN;
-# - it brings to the other rows the gradient as it was, with its history in a pass with `create_graph=True`;
+# - it brings to the other rows the gradient as it was, with its history (lesson 13 will need it);
 # - what is in `.grad` already stays, and so do the gradients of all other tensors.
 #
 # Return the handle. The code below was posted as working.
@@ -193,11 +193,13 @@ print("x.grad is", x.grad)
 # Each hook was called once, with the sum 1 + 4 = 5. The engine adds up everything that arrives, as in lesson 04, and only then calls the hooks, in the order of registration. Each is given what the one before it left. The node of `h` runs on what remains at the end: 50, and 3 times 50 reaches `x`.
 #
 # > **The rule.** When a gradient has come to a tensor, its hooks are called once in the pass, one after the other, with the whole sum. What a hook returns takes the gradient's place; None leaves it as it is.
+#
+# **A hook that names its own result is never freed in PyTorch.** In `h.register_hook(lambda g: g * h)` the hook holds `h`, and `h` holds the hook. The cure is `d = h.detach()` first, and a hook that names `d`.
 
 # %% [markdown]
 # ## Does a hook follow its tensor through an in-place edit?
 #
-# A hook on a result is kept by the node that made the result. An in-place edit gives the tensor a new node (lesson 07).
+# A hook on a result is kept by the node that made the result. A `retain_grad()` belongs to the tensor. And an in-place edit gives the tensor a new node (lesson 07).
 #
 # ```python
 # x = torch.tensor([1.0, -1.0], requires_grad=True)
@@ -225,24 +227,40 @@ h.sum().backward()
 print("retain_grad kept: ", h.grad)
 
 # %% [markdown]
-# BEFORE stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along. (A leaf keeps its hooks itself, for every pass.)
+# BEFORE stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along.
 
 # %% [markdown]
 # ## Can a hook change one of two branches?
 #
-# Suppose two *heads* (the last parts of a network) read the same features `h`. They should serve the first and mislead the second: that is how a network learns not to see which camera took a picture. The recipe is called **gradient reversal**. What comes back from the second head is turned round. Here the first head sends 5, and the second sends 3. We try it twice: once with a hook on `h` itself, and once with a hook on `h * 1`.
+# Suppose two *heads* (the last parts of a network) read the same features `h`. They should serve the first and mislead the second: that is how a network learns not to see which camera took a picture. The recipe is called **gradient reversal**. What comes back from the second head is turned round. Here the first head sends 5, and the second sends 3. We try a hook on `h` itself:
 
 # %% tags=["C12.2"]
+def turn(grad):
+    return -grad
+
+
 w = torch.tensor(1.0, requires_grad=True)
-for own in (False, True):
-    w.grad, h = None, w * 2
-    r = h * 1 if own else h  # what the second head reads
-    r.register_hook(lambda grad: -grad)
-    (h * 5 + r * 3).backward()  # the losses of the two heads
-    print("a tensor of its own:", own, "- w.grad is", w.grad)
+h = w * 2
+h.register_hook(turn)
+loss = h * 5 + h * 3  # the losses of the two heads
+loss.backward(retain_graph=True)
+print("w.grad is", w.grad)
+draw(loss, detail=0)
 
 # %% [markdown]
-# A hook on `h` turns round the sum of both, −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on; times one is enough. Then 5 − 3 = 2 arrives at `h`.
+# Both arrows meet at node 1, so `turn` gets the sum: −(5 + 3), times 2. The second head needs a tensor of its own to hang the hook on. Times one is enough:
+
+# %% tags=["C12.2"]
+w.grad, h = None, w * 2
+r = h * 1
+r.register_hook(turn)
+loss = h * 5 + r * 3
+loss.backward(retain_graph=True)
+print("w.grad is", w.grad)
+draw(loss, detail=0)
+
+# %% [markdown]
+# Now `turn` stands on one of the two ways, and 5 − 3 = 2 arrives at `h`.
 
 # %% [markdown]
 # **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, in memory of its own, for the head that is to be misled.
@@ -279,12 +297,9 @@ show("engine.hooks.call_tensor_hooks")
 L.build("12")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine lets people look at gradients, clip them and mask them.
-
-# %% [markdown]
 # ## A rest
 #
-# You have found the wrong line of the story, and your own engine has hooks of tensors. The second sitting is about the other kinds: who is called when, and may a weight be stepped in the middle of a pass?
+# The second sitting is about the other kinds of hooks, and about a weight that is stepped in the middle of a pass.
 #
 # ## Five hooks on one program: in which order are they called?
 #
@@ -391,7 +406,7 @@ print(torch.autograd.grad(y * 5, y))
 # %% [markdown]
 # Both hooks of the tensor were called, B and the one behind it, which doubles. You are handed what they leave of the gradient: 10. The node of `y` does not run, so E and C are not called.
 #
-# Now we ask for the gradient of `w`, with `torch.autograd.grad(y, w)`.
+# Now we ask for the gradient of `w`, with a new `y` and `torch.autograd.grad(y, w)`.
 #
 # **Predict.** Which of the four hooks at `w` does it call: A, D, F or G? Answer with a list of letters, such as `["D", "F"]`.
 
@@ -399,12 +414,14 @@ print(torch.autograd.grad(y * 5, y))
 L.predict("12.p5", None)
 
 # %% tags=["C12.8", "P20"]
+y = w * x
+y.register_hook(tell("B", "hook of y"))
 print(torch.autograd.grad(y, w))
 print("and with backward(inputs=[w]):")
 (w * x).backward(inputs=[w])
 
 # %% [markdown]
-# `autograd.grad` calls the hooks of the tensors and nodes that it passes, here B, E and C (the doubling hook still stands on `y`, so E is told 2), and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
+# `autograd.grad` calls the hooks of the tensors that it passes, here B, and D, the hook of the tensor that it was asked for. It calls none of A, F and G, because it adds nothing to the `.grad` of a leaf: the accumulator does not run. With `backward(inputs=[w])` it runs, and all four are called.
 #
 # ## May a weight be stepped while the pass is still running?
 #
@@ -529,7 +546,7 @@ L.check("12.3", gradient_norms)
 # %% [markdown]
 # ## A rest
 #
-# You know the hooks of tensors, nodes and leaves. The third sitting finds the place where a NaN is born, and then is about modules.
+# The third sitting finds the place where a NaN is born, and then is about modules.
 #
 # ## Where is a NaN born?
 #
@@ -567,7 +584,7 @@ with guard("y", y), guard("root", root), guard("x", x):
 # %% [markdown]
 # The guards of `y` and of `root` were called before that of `x`, and did not raise. At `x` there is a NaN. So the node between `root` and `x` has made it. For the second number `where` sends it 0, and 0 / (2 · √0) is zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
 #
-# What a hook raises comes out of `backward()`, and what had run stays done (lesson 04). The guards are gone, because a `with` statement ends also with an error:
+# The guards are gone, because a `with` statement ends also with an error:
 
 # %% tags=["C12.13"]
 torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
@@ -576,6 +593,29 @@ safe = torch.where(x > 0, x, 1.0)
 print("the 0 kept away:    ", torch.autograd.grad(torch.where(x > 0, safe.sqrt(), 0.0).sum(), x)[0])
 
 # %% [markdown]
+# Here is a longer chain. The feature `x` has the same value in both rows, and the 1e-5 is meant to prevent a division by 0:
+
+# %%
+x = torch.tensor([2.0, 2.0], requires_grad=True)
+centred = x - x.mean()
+variance = (centred * centred).mean()
+spread = variance.sqrt()
+y = centred / (spread + 1e-5)
+
+# %% [markdown]
+# **Predict.** All five have guards, and the pass begins at `(y * torch.tensor([1.0, 3.0])).sum()`. Which guard raises? Answer with its name, such as `"y"`.
+
+# %%
+L.predict("12.p10", None)
+
+# %%
+with guard("y", y), guard("spread", spread), guard("variance", variance), guard("centred", centred), guard("x", x):
+    with expect_error(FloatingPointError, "the gradient of variance is nan"):
+        (y * torch.tensor([1.0, 3.0])).sum().backward()
+
+# %% [markdown]
+# The guard of `spread` was called before, and did not raise. So it is the root again, and the 1e-5 belongs under it.
+#
 # One thing is missing before you take this guard home. `unbind` makes several results in one node. If this node runs, the hooks of all its results are called, also of one that was never used:
 
 # %% tags=["C12.1"]
@@ -624,7 +664,7 @@ with relu.register_forward_pre_hook(lambda module, args: -args[0]):
 L.predict("12.p7", None)
 
 # %% [markdown]
-# In the second pass of the cell no input requires a gradient. Then the hook is given None, and you are warned:
+# In the second pass no input requires a gradient:
 
 # %% tags=["C12.10"]
 layer = torch.nn.Linear(2, 1, bias=False)
@@ -647,7 +687,7 @@ draw(out, names={"x": x, "inside": inside[0], "weight": layer.weight, "out": out
 # %% [markdown]
 # **Notice:** nodes 1 and 4 are the identities. The first makes of `x` what the layer is given, `inside`. The second makes `out` of #3, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It does not pass either of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
 #
-# The identities have a price, and the purple frames show it. What comes out of the second identity, `out`, is a view: it shares memory with #3. And a view that a custom Function made may not be edited in place (lesson 08):
+# The identities have a price, and the purple frames show it. `out` is a view: it shares memory with #3. And a view that a custom Function made may not be edited in place (lesson 08):
 
 # %%
 with expect_error(RuntimeError, "is a view and is being modified inplace"):
@@ -671,7 +711,7 @@ L.check("12.2", cures)
 # %% [markdown]
 # ## An old script hooks a module: whose gradient does it see?
 #
-# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, it takes the same hook, and PyTorch asks you not to use it.
+# Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, and PyTorch asks you not to use it.
 #
 # ```python
 # class Square(torch.nn.Module):
@@ -707,12 +747,13 @@ def log(module, grad_input, grad_output):
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 square = Square()
-with square.register_full_backward_hook(log):
-    square(x).sum().backward()
+square.register_full_backward_hook(log)
+square(x).sum().backward()
 square, x.grad = Square(), None
-with warnings.catch_warnings(record=True, action="always") as said, square.register_backward_hook(log):
+square.register_backward_hook(log)
+with warnings.catch_warnings(record=True, action="always") as said:
     y = square(x)
-    y.sum().backward(retain_graph=True)
+y.sum().backward(retain_graph=True)
 print("Warning:", str(said[0].message).split(". ")[0])
 draw(y)
 
@@ -720,27 +761,25 @@ draw(y)
 # **Notice:**
 #
 # - The full hook got 18x, the gradient of the input. The old one got 6x. That is the slope of the *last* step, the square of 3x, by its own operand.
-# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. (The `with` has taken the hook from the module. The node is older, and keeps it.)
+# - The picture shows where the old hook hangs: on node 2, the last one of the module. The product with 3, node 1, is out of its sight.
 # - `grad_output` is the same with both.
 #
-# So the old hook is nothing but a hook of a node, as you have met above: `y.grad_fn.register_hook`. If somebody adds an operation to the module, it means something else, and there is only a warning. And even a single node may have other operands than you think. This is a linear layer with a bias. (The cell also tries to hang both kinds on one module.)
+# So the old hook is nothing but a hook of a node, like `y.grad_fn.register_hook`. With one more operation in the module it means something else, and there is only a warning. Even a single node may have other operands than you think. Here is a linear layer with a bias:
 
 # %% tags=["C12.14", "C12.15"]
 def shapes(module, grad_input, grad_output):
-    print(f"{len(grad_input)} gradients, of shapes", *(tuple(grad.shape) for grad in grad_input))
+    print("gradients of shapes", [tuple(grad.shape) for grad in grad_input])
 
 
-rows = torch.ones(4, 2, requires_grad=True)
-kinds = ["register_full_backward_hook", "register_backward_hook"]
-for register, other in (kinds, kinds[::-1]):
-    linear = torch.nn.Linear(2, 3)
-    with warnings.catch_warnings(action="ignore"), getattr(linear, register)(shapes):
-        linear(rows).sum().backward()
-        with expect_error(RuntimeError, "Cannot use both regular backward hooks and full backward hooks"):
-            getattr(linear, other)(shapes)
+rows, linear = torch.ones(4, 2, requires_grad=True), torch.nn.Linear(2, 3)
+linear.register_backward_hook(shapes)
+with warnings.catch_warnings(action="ignore"):
+    linear(rows).sum().backward()
+with expect_error(RuntimeError, "Cannot use both regular backward hooks and full backward hooks"):
+    linear.register_full_backward_hook(shapes)
 
 # %% [markdown]
-# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, transposed. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. And the two errors say that a module takes one kind or the other.
+# The old hook is given three gradients: one for the bias, one for the rows, and one for the weight, transposed. The module has one input. Code such as `grad_input[0].norm()` therefore logs the norm of a *bias* under the name of the input. And a module takes one kind or the other.
 #
 # > **The rule.** `register_backward_hook` hangs on the last node of the module. Write `register_full_backward_hook`, and read old numbers with care.
 
@@ -798,7 +837,7 @@ L.check("12.7", norms_by_layer)
 #
 # **Which hook for what.** A gradient on its way, to log, clip, mask or turn round: `tensor.register_hook`. A parameter, when its gradient is there: `register_post_accumulate_grad_hook`. What goes into a layer or comes out of it: module hooks. A node whose result has no name: hooks of the node.
 #
-# **What PyTorch does differently.** A hook that refers to its own result, as in `h.register_hook(lambda g: g * h)`, makes a ring. Our collector finds it; in PyTorch that memory is never freed. Refer to `h.detach()`. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
+# **What PyTorch does differently.** A hook that names its own result is never freed there; our collector finds it. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
 # **Read on in our engine:** `course_lib/engine/hooks.py`, a page, and `run_with_care` in `backward.py`.
 #

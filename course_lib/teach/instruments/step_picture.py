@@ -178,8 +178,8 @@ class Pages:
         self.last_grads = dict(recording.first_grads)
         for step in recording.steps:
             self.last_grads.update((v, after) for v, _, after in step.grads)
-        wrote = step_text.wrote_into_one(recording)
-        self.sent = {(step.node, one.position): "the same" if one.again and wrote else one.text
+        changed = step_text.a_hook_changed_one(recording)
+        self.sent = {(step.node, one.position): "the same" if one.again and changed else one.text
                      for step in recording.steps for one in step.sent}  # fmt: skip
         self.holdings = self.all_holdings(frames)
         self.struck = {i for step in recording.steps for i, _, _ in step.written}

@@ -123,22 +123,22 @@ def sent_words(recording, frame):
     """One line for each gradient that was passed on."""
     found = []
     several = len(recording.graph.nodes[frame.step.node].edges) > 1
-    wrote = wrote_into_one(recording)
+    changed = a_hook_changed_one(recording)
     for sent, counts in zip(frame.step.sent, frame.counts, strict=True):
         where = recording.graph.node_title(sent.target) + (f" output {sent.output}" if sent.output else "")
         line = f"[{sent.position}] " if several else ""
         if counts is None:
             found.append(f"{line}to {where}: not asked for")
             continue
-        text = "the same tensor" if sent.again and wrote else sent.text
+        text = "the same tensor" if sent.again and changed else sent.text
         line += f"{text} to {where}: {counts[0]}→{counts[1]}" + ("" if counts[1] else ", ready")
         found.append(line + (f", {sent.sum}" if sent.sum not in (sent.text, NOTHING) else ""))
     return found
 
 
-def wrote_into_one(recording):
-    """True when somebody wrote into a gradient that waited: then it matters which arrows carry one tensor."""
-    return any(step.written for step in recording.steps)
+def a_hook_changed_one(recording):
+    """True when a hook changed a gradient, in place or not: then it matters which arrows carry one tensor."""
+    return any(step.held or step.written for step in recording.steps)
 
 
 def waiting_words(recording, frame, most=MANY):

@@ -38,21 +38,21 @@ EXERCISE = Predict(
     ),
     solution='answer = ["A", "C"]',
     why="Along the valley all gradients have one sign, and add up. Across it the sum still holds earlier swings, so "
-    "the swing dies away more slowly: 0.035 is left of it, and 0.001 without momentum.",
+    "at this rate the swing dies away more slowly: 0.035 is left of it, and 0.001 without momentum.",
     alternatives=('answer = "A, C"', 'answer = {"C", "A"}'),
     read=names_among("A", "B", "C"), truth=truth, wanted='Give a list with some of "A", "B" and "C".',
-    shown="what momentum gains is the way along the valley; across it the swing even goes on for longer.",
+    shown="what momentum gains is the way along the valley; across it, at this rate, the swing goes on for longer.",
     otherwise="Ask of both directions: which signs follow one another, and what becomes of their sum?",
     mistakes=(
         Mistake("the swing is damped", "A and C are right. Most people expect B, too. But the sum still holds the "
-                "gradients of earlier swings, and carries them on: across the valley it swings for longer.",
+                "gradients of earlier swings, and carries them on: at this rate it swings for longer.",
                 ["A", "B", "C"]),
         Mistake("only along", "A is right. How much of the loss is left when it comes so much further along?", ["A"]),
         Mistake("only the loss", "C is right. In which direction was the way that plain SGD did not make?", ["C"]),
-        Mistake("only the swing", "B is what one expects, but the sum carries each swing on to the next steps. The "
-                "gain lies in the other direction.", ["B"], also=(["B", "C"], ["A", "B"])),
+        Mistake("only the swing", "B is what one expects, but at this rate the sum carries each swing on for longer. "
+                "The gain lies in the other direction.", ["B"], also=(["B", "C"], ["A", "B"])),
         Mistake("no gain", "Along the valley all gradients have the same sign. What does a running sum make of them?",
                 []),
     ),
-    reveals=("even lasts longer", "all gradients have one sign"),
+    reveals=("at this rate the swing lasts longer", "all gradients have one sign"),
 )  # fmt: skip

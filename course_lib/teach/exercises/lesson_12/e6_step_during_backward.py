@@ -54,7 +54,9 @@ def check(answer, torch):
                 raise
         if named := second_steps(torch, parameters, handles, x, lr):
             return named
-    return correct("each parameter steps when its gradient is whole, and lets it go at once.")
+    return correct("each parameter steps when its gradient is whole, and lets it go at once. The three mistakes: a "
+                   "hook of the gradient comes before .grad is written, its `p` is the last one of the loop, and the "
+                   "lambda returns what sub_ returns, in the place of the gradient.")  # fmt: skip
 
 
 def prepare_12_6(torch):

@@ -48,5 +48,5 @@ EXERCISE = Predict(
         Mistake("one path only", "That is one of the two paths. What comes along the other one is not lost.", [5],
                 also=([3],)),
     ),
-    reveals=("8., 8.]) arrives", "The hook ran once"),
+    reveals=("arrives at a: tensor([8., 8.])", "The hook ran once"),
 )  # fmt: skip

@@ -36,7 +36,7 @@ import weakref
 
 import numpy as np
 
-from course_lib.teach import compare, draw, expect_error, grids, lesson
+from course_lib.teach import chart, compare, draw, expect_error, grids, lesson
 
 L = lesson(11)
 
@@ -62,8 +62,13 @@ def train(rounded):
 train(torch.round)
 
 # %% [markdown]
-# The loss is 5. The gradient is zero, and the weights have not moved in ten steps.
-#
+# The loss is 5. The gradient is zero, and the weights have not moved in ten steps. The picture shows why: between its jumps the staircase is flat.
+
+# %%
+stairs = {x: round(x) for x in (0.0, 0.499, 0.501, 1.499, 1.501, 2.499, 2.501, 3.0)}
+chart({"rounding": {"round(x)": stairs, "x itself": {0.0: 0.0, 3.0: 3.0}}}, across="x", up="value")
+
+# %% [markdown]
 # **Second situation: part of the computation happens outside PyTorch.** It may be a simulator, or a table that came with a sensor. Autograd records only PyTorch's own operations. When you step outside, PyTorch stops you. If you follow the advice in its message, the numbers are right and their history is gone:
 
 # %%
@@ -99,7 +104,7 @@ print("distance", distance.item(), "gradient", a.grad)
 #
 # You do not call either of them yourself. You call `apply`. Both methods are also given an object called `ctx`, for *context*. We do not need it yet.
 #
-# Now the rounding. We pretend, in backward only, that it was never there: the upstream gradient is handed on unchanged. This is called a **straight-through estimator**.
+# Now the rounding. We pretend, in backward only, that it was never there, and use the slope of the dashed line above, which is 1. So the upstream gradient is handed on unchanged. This is called a **straight-through estimator**.
 
 # %%
 class RoundThrough(torch.autograd.Function):
@@ -341,10 +346,10 @@ print("D raises nothing:", b.grad)
 #
 # (In the messages a "Variable" is a tensor, a position counts from 1, and an index from 0.)
 #
-# > **The rule.** One answer for each argument: None for what is no tensor, and for a tensor a gradient that is not smaller than it.
+# > **The rule.** One answer for each argument: None for what is no tensor, and for a tensor a gradient of its shape. One that a broadcast has widened is added up again. None is allowed for a tensor, too: then nothing comes from here.
 
 # %% [markdown]
-# ## Does `apply` look into a list?
+# ## How do you hand over many tensors?
 #
 # A Function that adds up many tensors takes the first one and a list of the others:
 #
@@ -368,7 +373,7 @@ print("D raises nothing:", b.grad)
 # %%
 L.predict("11.p7", None)
 
-# %% tags=["C11.10", "C11.16"]
+# %% tags=["C11.16"]
 class Total(torch.autograd.Function):
     @staticmethod
     def forward(ctx, first, others):
@@ -382,10 +387,7 @@ class Total(torch.autograd.Function):
 a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 Total.apply(a, [b]).backward()
 print("a:", a.grad, " b:", b.grad)
-total = Total.apply(a, [b])
-print("needs_input_grad of Total:", total.grad_fn.needs_input_grad)
-print("of Distance, with a plain b:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
-draw(total)
+draw(Total.apply(a, [b]))
 
 # %% [markdown]
 # **Notice:** one arrow leaves the node, to the accumulator of `a`. `b` does not appear.
@@ -394,7 +396,14 @@ draw(total)
 #
 # > **The rule.** If your Function takes many tensors, give them to `apply` one by one: `apply(a, *others)`.
 #
-# The flags above the picture show what `apply` has seen, one for each argument. A plain tensor and a number have False. Your methods can read it as `ctx.needs_input_grad`. Where it says False, backward may return None and save itself the work.
+# What `apply` has seen of its arguments stands in `ctx.needs_input_grad`, with one flag for each. After `apply` you can read it on the node:
+
+# %% tags=["C11.10"]
+print("of Total:", Total.apply(a, [b]).grad_fn.needs_input_grad)
+print("of Distance, with a plain b:", Distance.apply(a, b.detach(), 1e-6).grad_fn.needs_input_grad)
+
+# %% [markdown]
+# A list, a plain tensor and a number have False. Where a flag is False, backward may return None and save itself the work.
 
 # %% [markdown]
 # ## May forward leave PyTorch?
@@ -524,7 +533,7 @@ slot, attribute = Cube.apply(h), Stash.apply(h)
 h.mul_(10)
 assert attribute.grad_fn.mine is h  # what forward called ctx is now grad_fn
 attribute.backward()
-print("attribute:", x.grad)
+print("attribute:", x.grad, "- and after the pass it still holds", attribute.grad_fn.mine)
 with expect_error(RuntimeError, "modified by an inplace operation"):
     slot.backward()
 
@@ -577,14 +586,13 @@ draw(result)
 # %% [markdown]
 # **Notice:** the dotted arrow leads from the result to its node: this is `grad_fn`. And the note says that the node keeps `result`. Each holds the other. This is a ring, and Python frees it only when its garbage collector comes by.
 #
-# Now we call both Functions, and give the results no name. Are they gone? (The first line is about `Stash`: does it still hold its tensor after the pass?)
+# Now we call both Functions, and give the results no name. Are they gone? 
 
 # %% tags=["C11.5", "P17"]
 def state(result):
     return "gone" if result() is None else "alive"
 
 
-print("on ctx, after its backward has run:", attribute.grad_fn.mine)
 gc.disable()  # an automatic collection in between would find the ring
 in_slot, on_ctx = weakref.ref(ExpInSlot.apply(x)), weakref.ref(ExpOnCtx.apply(x))
 print("without a name:     in the slot", state(in_slot), "- on ctx", state(on_ctx))
@@ -639,11 +647,9 @@ kept = Keep.apply(x, None).grad_fn.saved_tensors
 print("afterwards:", len(kept), "-", kept)
 with expect_error(TypeError, "can only save variables"):
     Keep.apply(x, 3)
-with torch.no_grad():
-    print("nothing recorded, nothing refused:", Keep.apply(x, 3))
 
 # %% [markdown]
-# Inside of forward no slot is filled yet. The second call has *replaced* the first, without an error: **call it once, with all tensors.** A plain number is refused late, when `apply` fills the slots. If it records nothing, it fills no slots, and refuses nothing.
+# Inside of forward no slot is filled yet. The second call has *replaced* the first, without an error: **call it once, with all tensors.** A plain number is refused late, when `apply` fills the slots.
 
 # %% [markdown]
 # ## Build your own engine: operations of your own
@@ -653,7 +659,7 @@ with torch.no_grad():
 # 1. Keep `args` as they came, for `forward`. From them make `inputs = [as_tensor(each) for each in args]`, for the node. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is the name of the class with `Backward` behind it. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.
 # 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` in its place, so that the input keeps its own history.
-# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first. Then throw the note away, since it holds the tensors, too.
 # 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
 #
 # Programs look for it at the place that PyTorch has for it: `autograd = SimpleNamespace(Function=Function)`.
@@ -751,7 +757,7 @@ draw(gy, parts={"w = x · z": (1, 1), "x + z": (2, 2), "+ w": (3, 3)})
 # %% [markdown]
 # ## Can you forbid a second derivative?
 #
-# Yes. Write `@once_differentiable` between `@staticmethod` and `def backward`. Whoever asks for a second derivative then gets an error and no wrong number. (We square the result, 42, so the gradients are 84 times as large.)
+# Yes. Write `@once_differentiable` between `@staticmethod` and `def backward`. Whoever asks for a second derivative then gets an error and no wrong number. Our loss is the square of the result, 42. So the gradient that arrives at the node is 84, and it has a history of its own: it depends on the result.
 
 # %% tags=["C11.8"]
 class Once(Mix):
@@ -781,7 +787,7 @@ print("without the square, gy has a history:", gy.requires_grad)
 # %% [markdown]
 # ## Can computing and saving be two methods?
 #
-# Yes. Write `forward` without `ctx`, and a second method `setup_context(ctx, inputs, output)` that saves. `inputs` is the tuple of arguments, and `output` is what `forward` returned. The intermediates of `forward` are out of reach.
+# Yes. Write `forward` without `ctx`, and a second method `setup_context(ctx, inputs, output)` that saves. `inputs` is the tuple of arguments, and `output` is what `forward` returned. The intermediates of `forward` are out of reach. But `forward` can now be called by itself, and `torch.func` asks for this form.
 
 # %% tags=["C11.14"]
 class TidyCube(Cube):
@@ -838,7 +844,7 @@ L.check("11.4", TwoMethods)
 # %% [markdown]
 # ## How do you use a Function in a module?
 #
-# An early tutorial of PyTorch defined a module with two methods, `forward` and `backward`, and people still write such modules. Here are three that are to limit gradients to ±1, and to leave the values as they are. (A Function that returns its own input is a special case, so they return `x * 1`.)
+# An early tutorial of PyTorch defined a module with two methods, `forward` and `backward`, and people still write such modules. Here are three that are to limit gradients to ±1, and to leave the values as they are. (They return `x * 1`, since of a Function that returns its own input `apply` hands out a view.)
 #
 # ```python
 # class ClipFunction(torch.autograd.Function):
@@ -1027,7 +1033,7 @@ compare(before, draw(h))
 # %%
 L.predict("11.p10", None)
 
-# %% tags=["C11.12", "C11.13"]
+# %% tags=["C11.12"]
 class Twin(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1047,13 +1053,6 @@ class Marked(Twin):
         return x * 2, rounded
 
 
-class Frugal(Twin):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.set_materialize_grads(False)
-        return x * 2, x.round()
-
-
 x = torch.tensor(2.0, requires_grad=True)
 _, rounded = Twin.apply(x)
 rounded.backward()
@@ -1061,13 +1060,24 @@ print("Twin: no error, and the gradient is", x.grad.item())
 _, rounded = Marked.apply(x)
 with expect_error(RuntimeError, "does not require grad"):
     rounded.backward()
-doubled, _ = Frugal.apply(x)
-doubled.backward()
 
 # %% [markdown]
 # Unmarked, this loss trains nothing, and nothing raises. Marked, it raises at once.
 #
-# `Frugal` is about the zeros. With forty large results it is a waste to make (*materialize*) a tensor of zeros for each that was not used. After `set_materialize_grads(False)` backward gets None instead: the last line.
+# And the zeros? With forty large results it is a waste to make (*materialize*) a tensor of zeros for each that was not used. After `set_materialize_grads(False)` backward gets None instead:
+
+# %% tags=["C11.13"]
+class Frugal(Twin):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x.round()
+
+
+doubled, _ = Frugal.apply(x)
+doubled.backward()
+
+# %% [markdown]
 
 # %% [markdown]
 # ## Exercises: what has to be said
@@ -1089,7 +1099,7 @@ L.check("11.1", happens)
 # %% [markdown]
 # ## Pooling over regions, as posted: what would you change?
 #
-# People post Functions and ask what they mean. Two follow, written anew and short. Decide for each numbered line whether it is right, a waste, or wrong.
+# People post Functions and ask what they mean. Two follow, written anew and short. Which of the numbered lines would you leave as they are? Our verdicts stand behind the run.
 #
 # The first gives the mean of each region of an image, as in your exercise 11.3. `spx` says for each pixel which region it belongs to.
 
@@ -1241,6 +1251,8 @@ L.check("11.2", cures)
 # | `ctx.mark_dirty(x)` | forward has written into `x` | a wrong gradient |
 # | `ctx.mark_non_differentiable(r)` | this output has no gradient | a loss that trains nothing |
 # | `ctx.set_materialize_grads(False)` | None for unused outputs | memory full of zeros |
+#
+# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that arrives. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without a gradient.
 
 # %% [markdown]
 # ## A rest, and what is optional
@@ -1434,7 +1446,7 @@ L.check("11.7", Spikes)
 #
 # *What backward is given, and owes*
 #
-# - **C11.9** backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor a gradient that is not smaller than it.
+# - **C11.9** backward must return one answer for each argument of forward: None for what is no tensor, and for a tensor a gradient of its shape, or of a shape that it could be broadcast to, or None.
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.15** A backward that writes into the gradient that comes in changes it for other nodes and for the caller, without an error.
 # - **C11.13** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
@@ -1453,8 +1465,6 @@ L.check("11.7", Spikes)
 # - **C11.14** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
 # - **C11.16** A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises.
 # - **C11.17** A method called backward on an nn.Module is never called by autograd.
-#
-# **A recipe.** Every tensor that backward reads goes into `save_for_backward`, in one call; numbers, shapes and settings go on `ctx`. In a slot, inputs and outputs keep their history, and intermediates have none: for second derivatives compute them again, or say `@once_differentiable`. Ask `needs_input_grad`. Never write into the gradient that arrives. Then `gradcheck`, and `gradgradcheck` if second derivatives are allowed. Written in place? `mark_dirty`. Several outputs? Mark those without a gradient.
 #
 # **Left out, compared with PyTorch.** PyTorch's Functions may also have a `jvp`, for derivatives computed forward, and rules for `vmap`; ours have neither. PyTorch asks for `setup_context` if `torch.func` is to transform your Function. What `pack_saved` does here stands there in `python_function.cpp`, what `apply` does with outputs in `custom_function.cpp`.
 #

@@ -143,8 +143,8 @@ def test_c11_8_once_differentiable(torch):
 
 
 def test_c11_9_what_backward_owes(torch):
-    """backward must return one gradient for each argument of forward: None for what is no tensor, and for a tensor
-    a gradient that is not smaller than it."""
+    """backward must return one answer for each argument of forward: None for what is no tensor, and for a tensor a
+    gradient of its shape, or of a shape that it could be broadcast to, or None."""
     refused = {
         r"incorrect number of gradients \(expected 2, got 1\)": lambda ctx, g: 2 * g,
         r"incorrect number of gradients \(expected 2, got 3\)": lambda ctx, g: (2 * g, None, g),
@@ -152,11 +152,16 @@ def test_c11_9_what_backward_owes(torch):
         r"invalid gradient at index 0 - got \[\] but expected shape compatible with \[2\]": (
             lambda ctx, g: (g.sum(), None)
         ),
+        r"got \[3\] but expected shape compatible with \[2\]": lambda ctx, g: (torch.ones(3), None),
         r"expected Variable or None \(got float\)": lambda ctx, g: (2.0, None),
     }
     for message, backward in refused.items():
         y = make(torch, lambda ctx, x, n: x * n, backward).apply(leaf(torch), 2)
         raises(message, y.sum().backward)
+    for answer, wanted in ((torch.ones(2), [1.0, 1.0]), (torch.ones(3, 2), [3.0, 3.0]), (None, None)):
+        x = leaf(torch)
+        make(torch, lambda ctx, x, n: x * n, lambda ctx, g, answer=answer: (answer, None)).apply(x, 2).sum().backward()
+        assert (x.grad if x.grad is None else x.grad.tolist()) == wanted
 
 
 def test_c11_10_needs_input_grad(torch):

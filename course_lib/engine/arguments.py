@@ -14,7 +14,7 @@ import inspect
 import numpy as np
 
 from course_lib.arrays import dtypes
-from course_lib.arrays.kernels import check_difference, sizes_differ
+from course_lib.arrays.kernels import astype, check_difference, sizes_differ
 from course_lib.arrays.messages import type_name
 from course_lib.engine.saved import WrappedNumber
 from course_lib.engine.tensor import Tensor, new_tensor
@@ -74,7 +74,7 @@ def write_arguments(row, variant="", checks=()):
                  f"        {arrays} = {row.promotes}({', '.join(row.operands)})", "        promoted = True"]
     if row.floating:
         for t in row.operands or row.tensors:
-            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = in_rows({t}_array, F32)"]
+            text += [f"    if {t}_array.dtype.kind != 'f':", f"        {t}_array = kernels.astype({t}_array, F32)"]
     return text
 
 
@@ -173,15 +173,10 @@ def rank(tensor):
     return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
 
 
-def in_rows(array, dtype):
-    """The elements as another type: laid out as they are, but an expanded array in rows."""
-    return array.astype(dtype, order="C" if 0 in array.strides else "K")
-
-
 def promote(*tensors):
     """The operands' arrays, converted to the type PyTorch gives the result."""
     wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
-    return tuple(t.array if t.array.dtype is wanted else in_rows(t.array, wanted) for t in tensors)
+    return tuple(t.array if t.array.dtype is wanted else astype(t.array, wanted) for t in tensors)
 
 
 def promote_difference(self, other):

@@ -18,9 +18,9 @@ from sys import getrefcount
 
 import numpy as np
 
-from course_lib.arrays.kernels import broadcast_like
+from course_lib.arrays.kernels import broadcast_like, copy_like
 from course_lib.arrays.memory import UNSHARED
-from course_lib.engine.accumulate import copy_like, counter_of_copy, no_gradients
+from course_lib.engine.accumulate import counter_of_copy, no_gradients
 from course_lib.engine.fit import fit_inputs
 from course_lib.engine.hooks import hooks_of
 from course_lib.engine.tensor import Tensor, allocate, counter_of, meta_of, new_tensor

@@ -89,6 +89,23 @@ def broadcast_like(x, like):
     return np.broadcast_to(x, like.shape).astype(like.dtype, copy=False)
 
 
+def copy_like(grad, like):
+    """A copy whose memory layout follows the leaf's, when the leaf's elements fill their memory densely.
+
+    RuntimeError for a gradient that cannot be seen in the shape that the leaf has by now.
+    """
+    if grad.shape != like.shape:
+        grad = broadcast_like(grad, like)
+    if like.ndim < 2 or like.flags.c_contiguous:
+        return np.array(grad, order="C")
+    order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
+    copy = np.empty([like.shape[d] for d in order], grad.dtype).transpose(np.argsort(order))
+    if copy.strides != like.strides:  # the leaf has gaps: PyTorch then makes rows
+        return np.array(grad, order="C")
+    copy[...] = grad
+    return copy
+
+
 def zeros_like(x):
     return np.zeros_like(x)
 

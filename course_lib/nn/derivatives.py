@@ -97,18 +97,16 @@ row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, grou
     node="ConvolutionBackwardBackward0", elementwise=False,
     grad_output="convolution(input, grad, None, stride, padding, dilation, groups)",
     input="conv_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)")
-row("max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode=False)",
-    "convolving.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode)",
-    node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"),
-    keeps=("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+row("max_pool2d(self, kernel_size, stride, padding)", "convolving.max_pool(self, kernel_size, stride, padding)",
+    node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"), keeps=("kernel_size", "stride", "padding"),
     self="max_pool_backward(grad, self, result1)")
-row("avg_pool2d(self, kernel_size, stride, sides, divisor)",
-    "convolving.avg_pool(self, kernel_size, stride, sides, divisor)", node="AvgPool2DBackward0", elementwise=False,
-    keeps=("self",), self="avg_pool_backward(grad, self_sym_sizes, kernel_size, stride, sides, divisor)")
-row("avg_pool_backward(grad_output, sizes, kernel_size, stride, sides, divisor)",
-    "convolving.avg_pool_backward(grad_output, sizes, kernel_size, stride, sides, divisor)",
+row("avg_pool2d(self, kernel_size, stride, padding)", "convolving.avg_pool(self, kernel_size, stride, padding)",
+    node="AvgPool2DBackward0", elementwise=False, keeps=("self",),
+    self="avg_pool_backward(grad, self_sym_sizes, kernel_size, stride, padding)")
+row("avg_pool_backward(grad_output, sizes, kernel_size, stride, padding)",
+    "convolving.avg_pool_backward(grad_output, sizes, kernel_size, stride, padding)",
     node="AvgPool2DBackwardBackward0", elementwise=False,
-    grad_output="avg_pool2d(grad, kernel_size, stride, sides, divisor)")
+    grad_output="avg_pool2d(grad, kernel_size, stride, padding)")
 row("constant_pad_nd(self, pad, value)", "convolving.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 

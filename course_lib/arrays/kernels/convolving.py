@@ -3,7 +3,7 @@
 PyTorch: aten/src/ATen/native (Convolution.cpp, DilatedMaxPool2d.cpp, AveragePool2d.cpp, PadNd.cpp).
 
 Images are (N, C, L) or (N, C, H, W); pooling takes any leading dimensions. Kernel, stride, padding and dilation hold
-one number for each dimension of the image, `sides` one pair: how much is added before and after.
+one number for each dimension of the image.
 """
 
 import itertools
@@ -79,30 +79,14 @@ def conv_bias_grad(grad):
 # --- pooling -----------------------------------------------------------------------------------------------
 
 
-def pooled_length(n, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows fit along a dimension; with ceil_mode also one that begins inside and ends outside."""
-    length = (n + 2 * padding - dilation * (kernel - 1) - 1 + (stride - 1 if ceil_mode else 0)) // stride + 1
-    return length - (ceil_mode and (length - 1) * stride >= n + padding)
-
-
-def pooled_sides(sizes, kernel, stride, padding, dilation, ceil_mode):
-    """How much to add on both sides of each dimension, so that all windows fit."""
-    sides = []
-    for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
-        seen = (pooled_length(n, k, s, p, d, ceil_mode) - 1) * s + d * (k - 1) + 1
-        sides.append((p, max(seen - n - p, p)))
-    return sides
-
-
-def max_pool(x, kernel, stride, padding, dilation, ceil_mode):
+def max_pool(x, kernel, stride, padding):
     """(the largest element of each patch, its place in the flattened image); padding never wins."""
     truth_refused(x, "\"max_pool2d\" not implemented for 'Bool'", NotImplementedError)
-    image = x.shape[-2:]
-    sides = pooled_sides(image, kernel, stride, padding, dilation, ceil_mode)
+    image, sides = x.shape[-2:], [(p, p) for p in padding]
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    seen = windows(x, kernel, stride, sides, dilation, lowest)
+    seen = windows(x, kernel, stride, sides, (1, 1), lowest)
     seen = seen.reshape(*seen.shape[:-2], -1)
-    numbers = windows(np.arange(numel(image)).reshape(image), kernel, stride, sides, dilation)
+    numbers = windows(np.arange(numel(image)).reshape(image), kernel, stride, sides, (1, 1))
     numbers = np.broadcast_to(numbers.reshape(*numbers.shape[:2], -1), seen.shape)
     best = seen.argmax(-1)[..., None]
     return np.take_along_axis(seen, best, -1)[..., 0], np.take_along_axis(numbers, best, -1)[..., 0]
@@ -122,26 +106,17 @@ def max_pool_pick(x, indices):
     return reshape(gather(reshape(x, lines), len(lines) - 1, reshape(indices, places)), indices.shape)
 
 
-def avg_pool(x, kernel, stride, sides, divisor):
-    """The sum of each patch, over the divisor of its place."""
-    sums = windows(x, kernel, stride, sides, (1, 1)).sum((-2, -1), dtype=x.dtype)
-    return sums / divisor if x.dtype.kind == "f" else np.trunc(sums / divisor).astype(x.dtype)
+def avg_pool(x, kernel, stride, padding):
+    """The mean of each patch, in which zeros of the padding count."""
+    means = windows(x, kernel, stride, [(p, p) for p in padding], (1, 1)).sum((-2, -1), dtype=x.dtype) / numel(kernel)
+    return means if x.dtype.kind == "f" else np.trunc(means).astype(x.dtype)
 
 
-def avg_pool_backward(grad, sizes, kernel, stride, sides, divisor):
-    """Each patch's gradient over its divisor, added to all of its elements."""
-    (top, bottom), (left, right) = sides
-    images = (grad / divisor).astype(grad.dtype).reshape(-1, 1, *grad.shape[-2:])
-    padded = len(images), 1, sizes[-2] + top + bottom, sizes[-1] + left + right
-    whole = conv_input_grad(images, np.ones((1, 1, *kernel), grad.dtype), padded, stride, (0, 0), (1, 1), 1)
-    return whole[:, :, top : top + sizes[-2], left : left + sizes[-1]].reshape(sizes)
-
-
-def patch_sizes(image, kernel, stride, padding, sides, count_include_pad):
-    """How many elements of the image each patch has, those of the padding counted on request."""
-    inside = np.pad(np.ones(image), [(p, p) for p in padding], constant_values=count_include_pad)
-    further = [(0, after - p) for (_, after), p in zip(sides, padding, strict=True)]
-    return windows(inside, kernel, stride, further, (1, 1)).sum((-2, -1))
+def avg_pool_backward(grad, sizes, kernel, stride, padding):
+    """Each patch's gradient over the number of its elements, added to all of them."""
+    images = (grad / numel(kernel)).reshape(-1, 1, *grad.shape[-2:])
+    ones, shape = np.ones((1, 1, *kernel), grad.dtype), (len(images), 1, *sizes[-2:])
+    return conv_input_grad(images, ones, shape, stride, padding, (1, 1), 1).reshape(sizes)
 
 
 # --- padding -----------------------------------------------------------------------------------------------

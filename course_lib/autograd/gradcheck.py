@@ -15,7 +15,6 @@ from course_lib.engine.backward import grad
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 
-
 ONLY_BACKWARD = "Leave it out: backward mode is what is compared with finite differences."
 
 

@@ -81,22 +81,21 @@ row(f"leaky_relu_over({', '.join(ROWS['leaky_relu'].parameters)})", ROWS["leaky_
 
 # --- convolution: each of the three has its gradients in terms of the other two ----------------------------
 
-row("convolution(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)",
-    "convolving.convolution(input, weight, bias, stride, padding, dilation, groups)", elementwise=False,
-    keeps=("input", "weight"),
-    input="conv_input_grad(grad, weight, input.shape, stride, padding, dilation, groups)",
-    weight="conv_weight_grad(grad, input, weight.shape, stride, padding, dilation, groups)",
+row("convolution(input, weight, bias=None, stride=1, padding=0)",
+    "convolving.convolution(input, weight, bias, stride, padding)", elementwise=False, keeps=("input", "weight"),
+    input="conv_input_grad(grad, weight, input.shape, stride, padding)",
+    weight="conv_weight_grad(grad, input, weight.shape, stride, padding)",
     bias="conv_bias_grad(grad)")
-row("conv_input_grad(grad_output, weight, sizes, stride, padding, dilation, groups)",
-    "convolving.conv_input_grad(grad_output, weight, sizes, stride, padding, dilation, groups)",
+row("conv_input_grad(grad_output, weight, sizes, stride, padding)",
+    "convolving.conv_input_grad(grad_output, weight, sizes, stride, padding)",
     node="ConvolutionBackwardBackward0", elementwise=False,
-    grad_output="convolution(grad, weight, None, stride, padding, dilation, groups)",
-    weight="conv_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)")
-row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, groups)",
-    "convolving.conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, groups)",
+    grad_output="convolution(grad, weight, None, stride, padding)",
+    weight="conv_weight_grad(grad_output, grad, weight.shape, stride, padding)")
+row("conv_weight_grad(grad_output, input, sizes, stride, padding)",
+    "convolving.conv_weight_grad(grad_output, input, sizes, stride, padding)",
     node="ConvolutionBackwardBackward0", elementwise=False,
-    grad_output="convolution(input, grad, None, stride, padding, dilation, groups)",
-    input="conv_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)")
+    grad_output="convolution(input, grad, None, stride, padding)",
+    input="conv_input_grad(grad_output, grad, input.shape, stride, padding)")
 row("max_pool2d(self, kernel_size, stride, padding)", "convolving.max_pool(self, kernel_size, stride, padding)",
     node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"), keeps=("kernel_size", "stride", "padding"),
     self="max_pool_backward(grad, self, result1)")

@@ -183,8 +183,6 @@ programs(
             lambda: T.nn.functional.cross_entropy(x, x.softmax(1), T.ones(1)),
             lambda: T.nn.functional.scaled_dot_product_attention(x[0], x, x),
             lambda: T.nn.functional.nll_loss(x, T.tensor([0, 1]), 3),
-            lambda: T.nn.Conv2d(2, 4, 3, groups=0),
-            lambda: T.nn.Conv2d(2, 4, 3, padding="same", stride=2),
             lambda: T.nn.RNN(2, 0),
             lambda: T.nn.Embedding.from_pretrained(T.ones(3)),
         )

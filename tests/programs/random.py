@@ -91,7 +91,7 @@ def chances(T):
 def values_that_layers_begin_with(T):
     n = T.nn
     layers = (
-        lambda: n.Linear(3, 4), lambda: n.Conv2d(4, 6, 3, groups=2), lambda: n.Embedding(3, 4, padding_idx=1),
+        lambda: n.Linear(3, 4), lambda: n.Conv2d(4, 6, 3), lambda: n.Embedding(3, 4, padding_idx=1),
         lambda: n.LSTM(3, 4, 2), lambda: n.GRUCell(3, 4),
         lambda: n.Sequential(n.Conv1d(2, 3, 2), n.BatchNorm1d(3), n.LayerNorm(3)),
     )  # fmt: skip

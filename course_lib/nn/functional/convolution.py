@@ -21,51 +21,52 @@ def per_dimension(value, dimensions):
 
 @asking_later
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution over one dimension: input (N, C, L), weight (out, C / groups, K)."""
-    return convolve(1, input, weight, bias, stride, padding, dilation, groups)
+    """Convolution over one dimension: input (N, C, L), weight (out, C, K)."""
+    usual_form("conv1d", padding, dilation, groups)
+    return convolve(1, input, weight, bias, stride, padding)
 
 
 @asking_later
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution over two dimensions: input (N, C, H, W), weight (out, C / groups, KH, KW)."""
-    return convolve(2, input, weight, bias, stride, padding, dilation, groups)
+    """Convolution over two dimensions: input (N, C, H, W), weight (out, C, KH, KW)."""
+    usual_form("conv2d", padding, dilation, groups)
+    return convolve(2, input, weight, bias, stride, padding)
 
 
-def convolve(dimensions, input, weight, bias, stride, padding, dilation, groups):
+def usual_form(function, padding, dilation, groups):
+    """NotSupportedError for a convolution with gaps in its kernel, in groups of channels, or with a named padding."""
+    if isinstance(padding, str):
+        keeps_size = "Give numbers: (kernel_size - 1) // 2 keeps the size when kernel_size is odd."
+        raise not_supported(f"padding={padding!r} of {function}", keeps_size)
+    spread = dilation not in (1, (1,), (1, 1), [1], [1, 1])
+    refuse(function, "Leave it out.", dilation=spread, groups=groups != 1)
+
+
+def convolve(dimensions, input, weight, bias, stride, padding):
     """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment."""
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
-    stride, dilation = per_dimension(stride, dimensions), per_dimension(dilation, dimensions)
-    if padding == "same":
-        if any(step != 1 for step in stride):
-            raise RuntimeError("padding='same' is not supported for strided convolutions")
-        spans = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation, strict=True)]
-        padding = [span // 2 for span in spans]
-        if any(span % 2 for span in spans):
-            input = pad(input, [n for span in reversed(spans) for n in (span // 2, span - span // 2)])
-            padding = 0
-    padding = per_dimension(0 if padding == "valid" else padding, dimensions)
-    check_convolution(dimensions, input, weight, bias, padding, dilation, groups)
-    result = rows.convolution(input, weight, bias, stride, padding, dilation, groups)
+    stride, padding = per_dimension(stride, dimensions), per_dimension(padding, dimensions)
+    check_convolution(dimensions, input, weight, bias, padding)
+    result = rows.convolution(input, weight, bias, stride, padding)
     return composites.squeeze(result, 0) if unbatched else result
 
 
-def check_convolution(dimensions, input, weight, bias, padding, dilation, groups):
+def check_convolution(dimensions, input, weight, bias, padding):
     """RuntimeError, in PyTorch's words, for shapes and types that do not go together."""
     if input.dim() != dimensions + 2:
         raise RuntimeError(
             f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to conv{dimensions}d, but "
             f"got input of size: {list(input.shape)}"
         )
-    sizes, channels = list(weight.shape), weight.shape[1] * groups
-    if input.shape[1] != channels or sizes[0] % groups:
+    sizes = list(weight.shape)
+    if input.shape[1] != sizes[1]:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {sizes}, expected input{list(input.shape)} to have {channels} "
+            f"Given groups=1, weight of size {sizes}, expected input{list(input.shape)} to have {sizes[1]} "
             f"channels, but got {input.shape[1]} channels instead"
         )
-    padded = [n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True)]
-    kernel = [d * (k - 1) + 1 for k, d in zip(sizes[2:], dilation, strict=True)]
+    kernel, padded = sizes[2:], [n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True)]
     if any(k > n for k, n in zip(kernel, padded, strict=True)):
         shown = [" x ".join(map(str, numbers)) for numbers in (padded, kernel)]
         raise RuntimeError(

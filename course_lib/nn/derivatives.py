@@ -27,7 +27,7 @@ row("mse_loss_backward(grad_output, self, target, reduction)",
     grad_output="mse_loss_backward(grad, self, target, reduction)",
     self="2 * grad * per_element(grad_output, self, reduction)",
     target="-2 * grad * per_element(grad_output, self, reduction)")
-row("smooth_l1_loss(self, target, reduction=1, beta=1.0)", "losses.smooth_l1_loss(self, target, reduction, beta)",
+row("smooth_l1_loss(self, target, reduction=1, beta=1.0)", "losses.huber_loss(self, target, reduction, beta) / beta",
     node="SmoothL1LossBackward0", elementwise=("self", "target"), in_place=False,
     self="clamp(self - target, -beta, beta) / beta * per_element(grad, self, reduction)",
     target="clamp(target - self, -beta, beta) / beta * per_element(grad, self, reduction)")

@@ -171,7 +171,7 @@ THREE = """
 VALUES_ONLY = """
     x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(2, 2) | x.tile(2)
     x.norm(1) | x.norm(float("inf"), 0) | torch.linalg.vector_norm(x, 1, 0)
-    torch.linalg.matrix_norm(x, float("inf")) | F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
+    F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
     x.prod(1, keepdim=True) | x.amax(0) | x.amax((0, 1)) | x.amin(0) | k.amax((0, 2), keepdim=True) | k.prod(1)
     k.norm(p=float("inf"), dim=(0, 2))
     x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max() | x.norm(0.7, 1) | x.norm(-2, 0)

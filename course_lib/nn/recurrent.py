@@ -53,6 +53,14 @@ class _Recurrent(Module):
 
     gates, states = 1, 1
 
+    def make_weights(self, input_size, dtype, ending=""):
+        """The weights and biases of one step, their names with an ending."""
+        width = self.gates * self.hidden_size
+        for name, shape in (("weight_ih", (width, input_size)), ("weight_hh", (width, self.hidden_size))):
+            self.register_parameter(name + ending, make(*shape, dtype=dtype))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name + ending, make(width, dtype=dtype) if self.bias else None)
+
     def reset_parameters(self):
         """Draw new starting values, evenly spread within 1 / sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
@@ -89,10 +97,7 @@ class _Cell(_Recurrent):
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        width = self.gates * hidden_size
-        self.weight_ih, self.weight_hh = make(width, input_size, dtype=dtype), make(width, hidden_size, dtype=dtype)
-        self.register_parameter("bias_ih", make(width, dtype=dtype) if bias else None)
-        self.register_parameter("bias_hh", make(width, dtype=dtype) if bias else None)
+        self.make_weights(input_size, dtype)
         self.reset_parameters()
 
     def forward(self, input, hx=None):
@@ -167,13 +172,8 @@ class _Layers(_Recurrent):
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={self.dropout} and num_layers=1", stacklevel=2,
             )
-        width = self.gates * self.hidden_size
         for layer in range(self.num_layers):
-            inputs = self.hidden_size if layer else self.input_size
-            shapes = {"weight_ih": (width, inputs), "weight_hh": (width, self.hidden_size)}
-            shapes |= {"bias_ih": (width,), "bias_hh": (width,)} if self.bias else {}
-            for name, shape in shapes.items():
-                self.register_parameter(f"{name}_l{layer}", make(*shape, dtype=dtype))
+            self.make_weights(self.hidden_size if layer else self.input_size, dtype, f"_l{layer}")
         self.reset_parameters()
 
     def flatten_parameters(self):
@@ -181,7 +181,7 @@ class _Layers(_Recurrent):
 
     def weights(self, layer):
         """The parameters of one layer; None for missing biases."""
-        return [getattr(self, f"{name}_l{layer}", None) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        return [getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
     def forward(self, input, hx=None):
         """(L, N, input_size), or (N, L, input_size) with batch_first -> (outputs, last state)."""

@@ -63,7 +63,6 @@ def _place(grad, sizes, dim, where):
 
 
 def _put_along(grad, sizes, dim, indices, keepdim):
-    """Zeros, with the gradient at the given indices along a dimension."""
     if not sizes:
         return grad
     if not keepdim:

@@ -160,6 +160,17 @@ def numel(sizes, dim=None):
     return math.prod(sizes[d] for d in (dim if isinstance(dim, tuple) else (dim,))) if sizes else 1
 
 
+def put_along(grad, sizes, dim, indices, keepdim):
+    """Zeros, with the gradient at the given indices along a dimension."""
+    if not sizes:
+        return grad
+    result = np.zeros(sizes, grad.dtype)
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+    np.put_along_axis(result, indices, grad, axis=dim)
+    return result
+
+
 def product(x, dim=None, keepdim=False):
     """The product over one dimension, or all."""
     return in_rows(np.multiply.reduce(x, axis=dim if x.ndim else None, keepdims=keepdim))

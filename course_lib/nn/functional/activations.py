@@ -13,10 +13,7 @@ from course_lib.nn import derivatives  # noqa: F401  (fills the table)
 from course_lib.surface import functions as composites
 from course_lib.surface.parsing import asking, asking_later
 
-elu, relu_, sigmoid, softplus, tanh, threshold = (  # they are rows of the table, and nothing else
-    asking(getattr(rows, name), name, module=__name__)
-    for name in ("elu", "relu_", "sigmoid", "softplus", "tanh", "threshold")
-)
+relu_, sigmoid, tanh = (asking(getattr(rows, name), name, module=__name__) for name in ("relu_", "sigmoid", "tanh"))
 
 
 def relu(input, inplace=False):
@@ -40,11 +37,29 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
 
 
+@asking_later
+def elu(input, alpha=1.0):
+    """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
+    return rows.elu(input, alpha)
+
+
+@asking_later
+def threshold(input, threshold, value):
+    """input where it is above the threshold, `value` elsewhere."""
+    return rows.threshold(input, threshold, value)
+
+
 def gelu(input, approximate="none"):
     """input times the chance that a standard normal number is below it; "tanh" approximates that chance."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return rows.gelu(input, approximate)
+
+
+@asking_later
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
+    return rows.softplus(input, beta, threshold)
 
 
 def glu(input, dim=-1):

@@ -17,6 +17,13 @@ def not_supported(what, instead):
     return NotSupportedError(f"course_lib does not support {what}. {instead}")
 
 
+def refuse(function, instead, **options):
+    """NotSupportedError for the first of a function's options that is asked for and left out here."""
+    for name, asked in options.items():
+        if asked:
+            raise not_supported(f"{name} of {function}", instead)
+
+
 # --- saved tensors -----------------------------------------------------------------------------------------
 
 # A slot was read after a backward pass had emptied it: in a second pass, or by looking at `_saved_self`.

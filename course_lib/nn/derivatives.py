@@ -27,7 +27,7 @@ row("mse_loss_backward(grad_output, self, target, reduction)",
     grad_output="mse_loss_backward(grad, self, target, reduction)",
     self="2 * grad * per_element(grad_output, self, reduction)",
     target="-2 * grad * per_element(grad_output, self, reduction)")
-row("smooth_l1_loss(self, target, reduction=1, beta=1.0)", "losses.smooth_l1_loss(self, target, reduction, beta)",
+row("smooth_l1_loss(self, target, reduction=1, beta=1.0)", "losses.huber_loss(self, target, reduction, beta) / beta",
     node="SmoothL1LossBackward0", elementwise=("self", "target"), in_place=False,
     self="clamp(self - target, -beta, beta) / beta * per_element(grad, self, reduction)",
     target="clamp(target - self, -beta, beta) / beta * per_element(grad, self, reduction)")
@@ -81,34 +81,31 @@ row(f"leaky_relu_over({', '.join(ROWS['leaky_relu'].parameters)})", ROWS["leaky_
 
 # --- convolution: each of the three has its gradients in terms of the other two ----------------------------
 
-row("convolution(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)",
-    "convolving.convolution(input, weight, bias, stride, padding, dilation, groups)", elementwise=False,
-    keeps=("input", "weight"),
-    input="conv_input_grad(grad, weight, input.shape, stride, padding, dilation, groups)",
-    weight="conv_weight_grad(grad, input, weight.shape, stride, padding, dilation, groups)",
+row("convolution(input, weight, bias=None, stride=1, padding=0)",
+    "convolving.convolution(input, weight, bias, stride, padding)", elementwise=False, keeps=("input", "weight"),
+    input="conv_input_grad(grad, weight, input.shape, stride, padding)",
+    weight="conv_weight_grad(grad, input, weight.shape, stride, padding)",
     bias="conv_bias_grad(grad)")
-row("conv_input_grad(grad_output, weight, sizes, stride, padding, dilation, groups)",
-    "convolving.conv_input_grad(grad_output, weight, sizes, stride, padding, dilation, groups)",
+row("conv_input_grad(grad_output, weight, sizes, stride, padding)",
+    "convolving.conv_input_grad(grad_output, weight, sizes, stride, padding)",
     node="ConvolutionBackwardBackward0", elementwise=False,
-    grad_output="convolution(grad, weight, None, stride, padding, dilation, groups)",
-    weight="conv_weight_grad(grad_output, grad, weight.shape, stride, padding, dilation, groups)")
-row("conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, groups)",
-    "convolving.conv_weight_grad(grad_output, input, sizes, stride, padding, dilation, groups)",
+    grad_output="convolution(grad, weight, None, stride, padding)",
+    weight="conv_weight_grad(grad_output, grad, weight.shape, stride, padding)")
+row("conv_weight_grad(grad_output, input, sizes, stride, padding)",
+    "convolving.conv_weight_grad(grad_output, input, sizes, stride, padding)",
     node="ConvolutionBackwardBackward0", elementwise=False,
-    grad_output="convolution(input, grad, None, stride, padding, dilation, groups)",
-    input="conv_input_grad(grad_output, grad, input.shape, stride, padding, dilation, groups)")
-row("max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode=False)",
-    "convolving.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode)",
-    node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"),
-    keeps=("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+    grad_output="convolution(input, grad, None, stride, padding)",
+    input="conv_input_grad(grad_output, grad, input.shape, stride, padding)")
+row("max_pool2d(self, kernel_size, stride, padding)", "convolving.max_pool(self, kernel_size, stride, padding)",
+    node="MaxPool2DWithIndicesBackward0", outputs=("result0", "result1"), keeps=("kernel_size", "stride", "padding"),
     self="max_pool_backward(grad, self, result1)")
-row("avg_pool2d(self, kernel_size, stride, sides, divisor)",
-    "convolving.avg_pool(self, kernel_size, stride, sides, divisor)", node="AvgPool2DBackward0", elementwise=False,
-    keeps=("self",), self="avg_pool_backward(grad, self_sym_sizes, kernel_size, stride, sides, divisor)")
-row("avg_pool_backward(grad_output, sizes, kernel_size, stride, sides, divisor)",
-    "convolving.avg_pool_backward(grad_output, sizes, kernel_size, stride, sides, divisor)",
+row("avg_pool2d(self, kernel_size, stride, padding)", "convolving.avg_pool(self, kernel_size, stride, padding)",
+    node="AvgPool2DBackward0", elementwise=False, keeps=("self",),
+    self="avg_pool_backward(grad, self_sym_sizes, kernel_size, stride, padding)")
+row("avg_pool_backward(grad_output, sizes, kernel_size, stride, padding)",
+    "convolving.avg_pool_backward(grad_output, sizes, kernel_size, stride, padding)",
     node="AvgPool2DBackwardBackward0", elementwise=False,
-    grad_output="avg_pool2d(grad, kernel_size, stride, sides, divisor)")
+    grad_output="avg_pool2d(grad, kernel_size, stride, padding)")
 row("constant_pad_nd(self, pad, value)", "convolving.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 

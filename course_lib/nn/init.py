@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.surface import creation
 from course_lib.surface.left_out import doors
@@ -46,29 +47,14 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normal random numbers, drawn again until they lie in [a, b].
-
-    Where few of them would, even ones are drawn instead, and each is kept as often as the normal density there asks.
-    """
-    if mean < a - 2 * std or mean > b + 2 * std:
-        text = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_."
-        warnings.warn(f"{text} The distribution of values may be incorrect.", stacklevel=2)
+    """Normal random numbers, drawn again until they lie in [a, b]. NotSupportedError where fewer than 3 in 10 would."""
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
-
-    def draw():
-        """Some numbers, and which of them to draw again."""
-        if inside > 0.3:
-            values = normal_(creation.zeros_like(tensor), mean, std, generator)
-            return values, (values < a) | (values > b)
-        values = uniform_(creation.zeros_like(tensor), a, b, generator)
-        top = ((max(a, min(mean, b)) - mean) / std) ** 2  # at the densest place
-        seldom = (top - ((values - mean) / std) ** 2) / 2
-        return values, creation.rand_like(tensor, generator=generator).log() > seldom
-
-    values, again = draw()
-    while again.any():
-        others, wrong = draw()
-        values, again = others.where(again, values), again & wrong
+    if inside <= 0.3:
+        limits = f"trunc_normal_ to [{a}, {b}] with mean={mean} and std={std}"
+        raise not_supported(limits, "Take limits that 3 of 10 numbers or more fall between.")
+    values = normal_(creation.zeros_like(tensor), mean, std, generator)
+    while (outside := (values < a) | (values > b)).any():
+        values = normal_(creation.zeros_like(tensor), mean, std, generator).where(outside, values)
     return overwrite(tensor, values)
 
 

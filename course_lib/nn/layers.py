@@ -9,7 +9,7 @@ from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.nn import functional as F
 from course_lib.nn import init
-from course_lib.nn.functional.convolution import convolve, per_dimension
+from course_lib.nn.functional.convolution import convolve, per_dimension, usual_form
 from course_lib.nn.functional.linear import known_row
 from course_lib.nn.module import Module, settings
 from course_lib.nn.parameter import Parameter
@@ -129,7 +129,7 @@ class Embedding(Module):
 
 
 class _Convolution(_Map):
-    """What Conv1d and Conv2d share. ValueError for groups or a padding that do not fit."""
+    """What Conv1d and Conv2d share."""
 
     dimensions = 0
 
@@ -138,34 +138,19 @@ class _Convolution(_Map):
         device=None, dtype=None,
     ):
         super().__init__()
-        if groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if channels % groups:
-                raise ValueError(f"{name} must be divisible by groups")
-        if isinstance(padding, str) and padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+        usual_form(type(self).__name__, padding, dilation, groups)
         n = self.dimensions
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride = per_dimension(kernel_size, n), per_dimension(stride, n)
-        if padding == "same" and self.stride != (1,) * n:
-            raise ValueError("padding='same' is not supported for strided convolutions")
-        self.padding = padding if isinstance(padding, str) else per_dimension(padding, n)
-        self.dilation = per_dimension(dilation, n)
-        weight = (out_channels, in_channels // groups, *self.kernel_size)
-        self.make_parameters(weight, (out_channels,) if bias else None, dtype)
+        self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, per_dimension(kernel_size, n)
+        self.stride, self.padding = per_dimension(stride, n), per_dimension(padding, n)
+        self.make_parameters((out_channels, in_channels, *self.kernel_size), (out_channels,) if bias else None, dtype)
 
     def forward(self, input):
         """(N, in_channels, ...) -> (N, out_channels, ...)."""
-        return convolve(
-            self.dimensions, input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
-        )
+        return convolve(self.dimensions, input, self.weight, self.bias, self.stride, self.padding)
 
     def extra_repr(self):
         text = f"{self.in_channels}, {self.out_channels}, " + settings(self, "kernel_size", "stride")
-        for name, usual in (("padding", 0), ("dilation", 1), ("groups", 1)):
-            value = getattr(self, name)
-            text += "" if value in (usual, (usual,) * self.dimensions) else f", {name}={value}"
+        text += f", padding={self.padding}" if any(self.padding) else ""
         return text + (", bias=False" if self.bias is None else "")
 
 

@@ -19,7 +19,10 @@ REGISTERED = {"parameter": "_parameters", "module": "_modules", "buffer": "_buff
 KINDS = list(REGISTERED)
 EXPECTED = dict(parameter="torch.nn.Parameter", module="torch.nn.Module", buffer="torch.nn.Buffer, torch.Tensor")
 HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
-LEFT_OUT = "bfloat16 compile cuda half register_state_dict_post_hook set_submodule share_memory to_empty".split()
+LEFT_OUT = """
+    bfloat16 compile cuda get_buffer get_parameter get_submodule half register_state_dict_post_hook set_submodule
+    share_memory to_empty type
+""".split()
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -264,25 +267,6 @@ class Module:
         """The buffers of this module and, with recurse, of all below, each once."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
-    def get_submodule(self, target):
-        """The module at a dotted path; "" is this module. AttributeError when there is none."""
-        return self._found("_modules", target) if target else self
-
-    def get_parameter(self, target):
-        """The parameter at a dotted path; AttributeError when there is none."""
-        return self._found("_parameters", target)
-
-    def get_buffer(self, target):
-        """The buffer at a dotted path; AttributeError when there is none."""
-        return self._found("_buffers", target)
-
-    def _found(self, place, target):
-        path, _, name = target.rpartition(".")
-        owner = self.get_submodule(path)
-        if name not in vars(owner)[place]:
-            raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-        return vars(owner)[place][name]
-
     # --- changing the whole tree ---------------------------------------------------------------------------
 
     def apply(self, fn):
@@ -340,10 +324,6 @@ class Module:
         if not dtype.is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def type(self, dst_type):
-        """Convert all parameters and buffers to a dtype."""
-        return self._apply(lambda t: t.to(dst_type))
 
     def float(self):
         """The floating-point parameters and buffers as float32."""

@@ -6,6 +6,7 @@ PyTorch: torch/nn/modules/rnn.py.
 import math
 import warnings
 
+from course_lib.arrays.errors import refuse
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
@@ -14,7 +15,7 @@ from course_lib.nn.layers import make
 from course_lib.nn.module import NEEDED, Module, bound
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
-from course_lib.surface.joining import cat, stack
+from course_lib.surface.joining import stack
 
 # --- one step: from the linear maps of input and state, side by side for each gate, to the new state ---------
 
@@ -52,6 +53,14 @@ class _Recurrent(Module):
 
     gates, states = 1, 1
 
+    def make_weights(self, input_size, dtype, ending=""):
+        """The weights and biases of one step, their names with an ending."""
+        width = self.gates * self.hidden_size
+        for name, shape in (("weight_ih", (width, input_size)), ("weight_hh", (width, self.hidden_size))):
+            self.register_parameter(name + ending, make(*shape, dtype=dtype))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name + ending, make(width, dtype=dtype) if self.bias else None)
+
     def reset_parameters(self):
         """Draw new starting values, evenly spread within 1 / sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
@@ -88,10 +97,7 @@ class _Cell(_Recurrent):
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        width = self.gates * hidden_size
-        self.weight_ih, self.weight_hh = make(width, input_size, dtype=dtype), make(width, hidden_size, dtype=dtype)
-        self.register_parameter("bias_ih", make(width, dtype=dtype) if bias else None)
-        self.register_parameter("bias_hh", make(width, dtype=dtype) if bias else None)
+        self.make_weights(input_size, dtype)
         self.reset_parameters()
 
     def forward(self, input, hx=None):
@@ -140,9 +146,9 @@ class GRUCell(_Cell):
 
 
 class _Layers(_Recurrent):
-    """Layers of cells, run over a sequence forwards and, if asked to, backwards.
+    """Layers of cells, run over a sequence.
 
-    Parameters are named as in PyTorch: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, then l0_reverse, l1 ...
+    Parameters are named as in PyTorch: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, then l1 ...
     """
 
     settings = dict(
@@ -153,6 +159,8 @@ class _Layers(_Recurrent):
     def __init__(self, *args, device=None, dtype=None, **options):
         super().__init__()
         self.__dict__.update(bound(self, self.settings, args, options))
+        other_way = "Run a second layer over x.flip(0), and join its flipped outputs to those of the first with cat."
+        refuse(type(self).__name__, other_way, bidirectional=self.bidirectional)
         for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
@@ -164,27 +172,16 @@ class _Layers(_Recurrent):
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={self.dropout} and num_layers=1", stacklevel=2,
             )
-        hidden_size = self.hidden_size
-        width = self.gates * hidden_size
-        for way in self.ways():
-            inputs = self.input_size if way.startswith("l0") else hidden_size * (1 + self.bidirectional)
-            shapes = {"weight_ih": (width, inputs), "weight_hh": (width, hidden_size)}
-            shapes |= {"bias_ih": (width,), "bias_hh": (width,)} if self.bias else {}
-            for name, shape in shapes.items():
-                self.register_parameter(f"{name}_{way}", make(*shape, dtype=dtype))
+        for layer in range(self.num_layers):
+            self.make_weights(self.hidden_size if layer else self.input_size, dtype, f"_l{layer}")
         self.reset_parameters()
-
-    def ways(self):
-        """How the parameters' names end: one word for each layer in each direction."""
-        ends = ("", "_reverse") if self.bidirectional else ("",)
-        return [f"l{layer}{end}" for layer in range(self.num_layers) for end in ends]
 
     def flatten_parameters(self):
         """Does nothing: it is for GPUs."""
 
-    def weights(self, way):
-        """The parameters of one layer in one direction; None for missing biases."""
-        return [getattr(self, f"{name}_{way}", None) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    def weights(self, layer):
+        """The parameters of one layer; None for missing biases."""
+        return [getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
     def forward(self, input, hx=None):
         """(L, N, input_size), or (N, L, input_size) with batch_first -> (outputs, last state)."""
@@ -193,7 +190,7 @@ class _Layers(_Recurrent):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{what} instead")
         batched, batch_dim = input.dim() == 3, 0 if self.batch_first else 1
         count = input.shape[batch_dim : batch_dim + 1] if batched else ()
-        state = self.as_states(hx, input, len(self.ways()), *count, self.hidden_size)
+        state = self.as_states(hx, input, self.num_layers, *count, self.hidden_size)
         if not batched:
             input, state = composites.unsqueeze(input, batch_dim), [composites.unsqueeze(h, 1) for h in state]
         if self.batch_first:
@@ -207,27 +204,22 @@ class _Layers(_Recurrent):
 
     def run(self, sequence, state):
         """All layers, one after the other: (outputs of the last, final state of all)."""
-        outputs, last, directions = [], [], 1 + self.bidirectional
-        for number, way in enumerate(self.ways()):
-            start, backwards = [h[number] for h in state], way.endswith("_reverse")
-            steps, end = self.along(sequence, start, self.weights(way), backwards)
-            outputs.append(steps)
+        last = []
+        for layer in range(self.num_layers):
+            if layer and self.dropout and self.training:
+                sequence = F.dropout(sequence, self.dropout)
+            sequence, end = self.along(sequence, [h[layer] for h in state], self.weights(layer))
             last.append(end)
-            if len(outputs) == directions:  # the layer is complete
-                sequence = outputs[0] if directions == 1 else cat(outputs, -1)
-                outputs = []
-                if self.dropout and self.training and len(last) < len(self.ways()):
-                    sequence = F.dropout(sequence, self.dropout)
         return sequence, [stack([end[i] for end in last], 0) for i in range(self.states)]
 
-    def along(self, sequence, state, weights, backwards):
-        """One layer over the sequence in one direction."""
+    def along(self, sequence, state, weights):
+        """One layer over the sequence."""
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         from_inputs, outputs = F.linear(sequence, weight_ih, bias_ih), []
-        for from_input in composites.unbind(from_inputs.flip(0) if backwards else from_inputs, 0):
+        for from_input in composites.unbind(from_inputs, 0):
             state = self.step(from_input, F.linear(state[0], weight_hh, bias_hh), *state)
             outputs.append(state[0])
-        return stack(outputs[::-1] if backwards else outputs, 0), state
+        return stack(outputs, 0), state
 
     def extra_repr(self):
         names = [n for n, usual in self.settings.items() if usual is not NEEDED and getattr(self, n) != usual]

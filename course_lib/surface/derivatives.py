@@ -224,12 +224,6 @@ row("dot(self, tensor)", "kernels.matrix_product(self, tensor)", elementwise=Fal
 row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
-row("addmm_scaled(self, mat1, mat2, beta, alpha)",
-    "kernels.combined(beta, self, alpha, kernels.matrix_product(mat1, mat2))",
-    node="AddmmBackward0", elementwise=False, broadcasts=("self",), in_place=True,
-    self="by_factor(grad, beta)",
-    mat1="by_factor(mm(grad, t(mat2)), alpha)",
-    mat2="by_factor(mm(t(mat1), grad), alpha)")
 row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
     A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,

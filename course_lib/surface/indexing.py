@@ -53,10 +53,6 @@ def apply_simple(tensor, index):
         elif part is None:
             tensor = rows.unsqueeze(tensor, dim)
             dim += 1
-        elif isinstance(part, bool):  # a new dimension, of which True takes the one place and False none
-            tensor = rows.unsqueeze(tensor, dim)
-            indices += [None] * (dim - len(indices)) + [new_tensor(np.zeros(int(part), np.int64))]
-            dim += 1
         elif isinstance(part, slice):
             tensor = take_slice(tensor, dim, part, skip_whole=True)
             dim += 1
@@ -83,7 +79,7 @@ def counts_as_tuple(index):
 
 def dimensions_used(part):
     """How many dimensions of the tensor an index part stands for."""
-    if part is None or part is Ellipsis or isinstance(part, bool):
+    if part is None or part is Ellipsis:
         return 0
     return part.ndim if is_mask(part) else 1
 
@@ -232,10 +228,8 @@ def setitem(tensor, index, value):
         value = new_tensor(np.asarray(value).astype(tensor.array.dtype))
     if type(index) is slice:
         view, indices = take_slice(tensor, 0, index, skip_whole=True), []
-    elif index is False:
-        return  # nothing is written, so nothing is counted
     else:
-        view, indices = apply_simple(tensor, None if index is True else index)
+        view, indices = apply_simple(tensor, index)
     if indices:
         put_(view, indices, value if value.array.shape[:1] != (1,) else rows.view(value, without_ones(value)))
     elif value.array.ndim == 0 != view.array.ndim:

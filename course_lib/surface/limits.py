@@ -11,13 +11,14 @@ from course_lib.arrays import dtypes
 class Limits:
     """What the numbers of a type reach. TypeError for a type of the other kind."""
 
-    def __init__(self, type, numpys, number):
+    def __init__(self, type=dtypes.float32):
         try:
-            limits = numpys(type.numpy)
+            limits = self.numpys(type.numpy)
         except (AttributeError, ValueError):
             raise TypeError(f"torch.{self.__class__.__name__} cannot use {type}; use the other of the two") from None
         for name in self.shown:
-            setattr(self, name, number(str(getattr(limits, name)) if name == "resolution" else getattr(limits, name)))
+            limit = getattr(limits, name)
+            setattr(self, name, self.number(str(limit) if name == "resolution" else limit))
         self.bits, self.dtype = 8 * type.itemsize, type.name
 
     def __repr__(self):
@@ -28,16 +29,12 @@ class Limits:
 class finfo(Limits):
     """The limits of a floating type: `eps`, `max`, `min`, `tiny`, and how many decimals can be trusted."""
 
+    numpys, number = np.finfo, float
     shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-
-    def __init__(self, type=dtypes.float32):
-        super().__init__(type, np.finfo, float)
 
 
 class iinfo(Limits):
     """The limits of an integer type: `max`, `min`."""
 
+    numpys, number = np.iinfo, int
     shown = ("min", "max")
-
-    def __init__(self, type):
-        super().__init__(type, np.iinfo, int)

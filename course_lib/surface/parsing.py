@@ -23,11 +23,10 @@ KINDS = {  # what a parameter takes, in words -> the parameters of that kind
     "running_mean running_var index weight source out",
     "Tensor or Number": "other exponent end value min max",
     "tuple of Tensors": "tensors",
-    "int": "dim dim0 dim1 dim2 k n m steps diagonal offset decimals chunks start_dim end_dim num_samples groups",
-    "tuple of ints": "size stride dims shifts destination kernel_size padding dilation normalized_shape",
+    "int": "dim dim0 dim1 dim2 k n m steps diagonal offset decimals chunks start_dim end_dim num_samples",
+    "tuple of ints": "size stride dims shifts destination kernel_size padding normalized_shape",
     "bool": "keepdim descending largest sorted stable accumulate equal_nan unbiased replacement training is_causal",
     "Number": "negative_slope threshold alpha beta fill_value correction eps rtol atol momentum",
-    "str": "reduce",
     "torch.dtype": "dtype",
 }
 KINDS = {parameter: kind for kind, parameters in KINDS.items() for parameter in parameters.split()}
@@ -39,7 +38,7 @@ OTHERWISE = {  # where a parameter of that name takes something else
 NUMBERS = int | float | np.number | np.bool_
 TYPES = {
     "Tensor": Tensor, "Tensor or Number": Tensor | NUMBERS, "int": int | np.integer | Tensor,
-    "tuple of ints": int | np.integer | Tensor | tuple | list, "bool": bool, "Number": NUMBERS | Tensor, "str": str,
+    "tuple of ints": int | np.integer | Tensor | tuple | list, "bool": bool, "Number": NUMBERS | Tensor,
     "tuple of Tensors": tuple | list, "torch.dtype": dtypes.dtype | type,
 }  # fmt: skip
 WORDS = {"axis": "dim", "keepdims": "keepdim", "input": "self"}

@@ -54,17 +54,8 @@ class Subset(Dataset):
     def __getitem__(self, index):
         return self.dataset[[self.indices[i] for i in index] if isinstance(index, list) else self.indices[index]]
 
-    def __getitems__(self, indices):
-        return samples_of(self.dataset, [self.indices[i] for i in indices])
-
     def __len__(self):
         return len(self.indices)
-
-
-def samples_of(dataset, indices):
-    """The samples of some numbers: at once, if the dataset can."""
-    at_once = getattr(dataset, "__getitems__", None)
-    return at_once(indices) if callable(at_once) else [dataset[index] for index in indices]
 
 
 def random_split(dataset, lengths, generator=None):
@@ -197,21 +188,10 @@ def default_collate(batch):
     return type(first)(*columns) if hasattr(first, "_fields") else columns
 
 
-def _default_convert(data):
-    """One sample that is not put into a batch: NumPy's arrays become tensors, also inside containers."""
-    if hasattr(data, "__array__") and not isinstance(data, Tensor):
-        return data if data.dtype.kind in "SUO" else creation.as_tensor(data)
-    if isinstance(data, Mapping):
-        return {key: _default_convert(value) for key, value in data.items()}
-    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return [_default_convert(value) for value in data]
-    return data
-
-
 class DataLoader:
     """Batches of a dataset's samples, in order or shuffled anew for each pass.
 
-    batch_size=None gives samples one by one, unstacked. drop_last leaves out a batch that is not full.
+    drop_last leaves out a batch that is not full.
     """
 
     def __init__(
@@ -232,31 +212,23 @@ class DataLoader:
                     "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
                 )
             self.batch_size = None
-        elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        elif batch_size is None:
+            raise not_supported("DataLoader with batch_size=None", "Loop over the dataset itself.")
         if sampler is None and not self.iterated:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
-        if self.batch_size is not None:
+        if batch_sampler is None:
             batch_sampler = BatchSampler(dataset if self.iterated else sampler, batch_size, drop_last)
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        self.collate_fn = collate_fn or (_default_convert if batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or default_collate
 
     def __len__(self):
-        if self.batch_sampler is None:
-            return len(self.dataset if self.iterated else self.sampler)
         return len(self.batch_sampler)
 
     def __iter__(self):
         a_seed(self.generator)  # PyTorch draws one for worker processes; so the numbers after it are the same
-        return map(self.collate_fn, self.fetched())
-
-    def fetched(self):
-        """The samples of each batch, or the samples one by one."""
-        if self.batch_sampler is None:
-            return iter(self.dataset) if self.iterated else (self.dataset[place] for place in self.sampler)
         if self.iterated:
-            return iter(self.batch_sampler)
-        return (samples_of(self.dataset, places) for places in self.batch_sampler)
+            return map(self.collate_fn, self.batch_sampler)
+        return (self.collate_fn([self.dataset[place] for place in places]) for places in self.batch_sampler)
 
 
 __all__ = """

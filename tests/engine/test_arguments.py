@@ -27,7 +27,6 @@ TAKE_NUMBERS = """
     torch.clamp(x, {})
     x.addcmul(x, y, value={})
     x.addcdiv(y, y, value={})
-    s.addmm(s, s, beta={}, alpha={})
     torch.index_add(x, 0, p, y, alpha={})
     torch.lerp(x, y, {})
     x.std(1, correction={})

@@ -41,8 +41,8 @@ ONE = """
     F.binary_cross_entropy(pr, o) | F.binary_cross_entropy(pr, o, reduction="sum")
     F.binary_cross_entropy(pr, o, reduction="none") | F.binary_cross_entropy_with_logits(x, pr)
     F.binary_cross_entropy_with_logits(x, pr, d, pos_weight=d[0]) | F.conv2d(img, ker, kb, 2, 1)
-    F.conv2d(img, ker, None, (2, 1), (1, 0), (1, 2))
-    F.conv2d(torch.cat([img, img], 1), ker1[0][:, None, None], groups=2) | F.conv1d(seq, ker1, kb, padding=1)
+    F.conv2d(img, ker, None, (2, 1), (1, 0))
+    F.conv1d(seq, ker1, kb, padding=1)
     F.embedding(i, m3, padding_idx=-1) | F.embedding(cells, m3)
     F.batch_norm(x, None, None, r, r2, training=True) | F.batch_norm(bn, rm, rv, v2, b2) | F.batch_norm(bn, rm, rv)
     F.layer_norm(x, (3,), r, r2) | F.layer_norm(x, (3,)) | F.layer_norm(k, (3, 2))
@@ -87,7 +87,7 @@ THREE = """
     x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
     k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
     torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y)
-    torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq)
+    torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2)
     torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r)
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
     k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
@@ -158,7 +158,7 @@ THREE = """
     F.kl_div(x.log_softmax(1), o.softmax(1), reduction="sum") | F.linear(x, y) | F.linear(k, sq.t(), b2)
     torch.mv(x.t(), v2) | torch.dot(r, r) | torch.outer(r, r) | torch.einsum("ij,kj->ik", x, y)
     torch.einsum("ij,j->i", x, r) | torch.einsum("ij->i", x) | torch.einsum("ij->", x)
-    torch.einsum("i,i->", r, r2) | torch.einsum("...ij,jk->...ik", k, sq) | torch.einsum("bij,bij->b", k, k)
+    torch.einsum("i,i->", r, r2) | torch.einsum("bij,bij->b", k, k)
     torch.bmm(k, k.transpose(1, 2))
     torch.matmul(k, v2) | torch.matmul(r, k) | F.max_pool2d(img, 3, 1, 1) | F.max_pool2d(img[0], 2)
     F.pad(x, (0, 0, 1, 0)) | x.double().requires_grad_() * 1 | torch.clone(x).detach() * x | x.new_zeros(3) + x
@@ -171,7 +171,7 @@ THREE = """
 VALUES_ONLY = """
     x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(2, 2) | x.tile(2)
     x.norm(1) | x.norm(float("inf"), 0) | torch.linalg.vector_norm(x, 1, 0)
-    torch.linalg.matrix_norm(x, float("inf")) | F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
+    F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
     x.prod(1, keepdim=True) | x.amax(0) | x.amax((0, 1)) | x.amin(0) | k.amax((0, 2), keepdim=True) | k.prod(1)
     k.norm(p=float("inf"), dim=(0, 2))
     x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max() | x.norm(0.7, 1) | x.norm(-2, 0)

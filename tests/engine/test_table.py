@@ -193,7 +193,6 @@ SAMPLES = {
     "scatter_tensor": sample(lambda torch, x, i, y: x.scatter(1, i, y), SIGNED, [[2, 0, 1], [1, 2, 0]], OTHER),
     "scatter": sample(lambda torch, x, i: x.scatter(1, i, 0.5), SIGNED, [[2, 0], [1, 2]]),
     "median_all": sample(lambda torch, x: x.median(), SIGNED),
-    "addmm_scaled": sample(lambda torch, b, x, y: b.addmm(x, y.t(), beta=0.5, alpha=2), SQUARE, SIGNED, OTHER),
     "inv": sample(lambda torch, a: torch.linalg.inv(a), SQUARE),
     "solve": sample(lambda torch, a, b: torch.linalg.solve(a, b), SQUARE, SIGNED),
     "copy": sample(lambda torch, x, y: (x * 1).copy_(y), SIGNED, OTHER),

@@ -578,7 +578,6 @@ CURES = [
         "torch.nn.Conv1d(3, 1, 1)(torch.ones(1, 3, 4))",
     )),
     ("convolution", "torch.nn.RNN(3, 2)(torch.ones(4, 1, 5))", ("torch.nn.RNN(3, 2)(torch.ones(4, 1, 3))",)),
-    ("convolution", "torch.nn.Conv2d(3, 2, 1, groups=2)", ("torch.nn.Conv2d(4, 2, 1, groups=2)",)),
     ("normalisation", "torch.nn.BatchNorm1d(2)(torch.ones(1, 2))", (
         "torch.nn.BatchNorm1d(2)(torch.ones(3, 2))", "torch.nn.BatchNorm1d(2).eval()(torch.ones(1, 2))",
     )),

@@ -13,9 +13,8 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.arrays.dtypes import F32
-from course_lib.arrays.kernels.checks import same_type, truth_refused
+from course_lib.arrays.kernels.checks import truth_refused
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
-from course_lib.arrays.kernels.views import broadcast
 from course_lib.arrays.memory import UNSHARED
 
 
@@ -217,14 +216,6 @@ def number_power(base, exponent):
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
     return power(np.full(exponent.shape, int(base)), exponent.astype(np.int64))
-
-
-def combined(beta, x, alpha, product):
-    """beta * x + alpha * product, the factors in x's type; for the factor 0 x does not count, though it be NaN."""
-    beta, alpha = (factor if x.dtype.kind == "f" else int(factor) for factor in (beta, alpha))
-    same_type(x, product)
-    x = broadcast(x, product.shape)
-    return alpha * product if beta == 0 else np.asarray(beta * x + alpha * product, product.dtype)
 
 
 def rounded_quotient(a, b, rounding_mode):

@@ -23,12 +23,6 @@ def mse_loss(x, target, reduction):
     return reduced((x - target) ** 2, reduction)
 
 
-def smooth_l1_loss(x, target, reduction, beta):
-    """A parabola for differences below beta, a straight line of slope 1 beyond."""
-    d = np.abs(floats(x, "smooth_l1_cpu") - target)
-    return reduced(np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta).astype(d.dtype), reduction)
-
-
 def huber_loss(x, target, reduction, delta):
     """A parabola for differences up to delta, a straight line of slope delta beyond."""
     d = np.abs(floats(x, "huber_cpu") - target)

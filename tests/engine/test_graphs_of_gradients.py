@@ -87,7 +87,7 @@ THREE = """
     x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
     k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
     torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y)
-    torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2)
+    torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq)
     torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r)
     k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
     k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
@@ -158,7 +158,7 @@ THREE = """
     F.kl_div(x.log_softmax(1), o.softmax(1), reduction="sum") | F.linear(x, y) | F.linear(k, sq.t(), b2)
     torch.mv(x.t(), v2) | torch.dot(r, r) | torch.outer(r, r) | torch.einsum("ij,kj->ik", x, y)
     torch.einsum("ij,j->i", x, r) | torch.einsum("ij->i", x) | torch.einsum("ij->", x)
-    torch.einsum("i,i->", r, r2) | torch.einsum("bij,bij->b", k, k)
+    torch.einsum("i,i->", r, r2) | torch.einsum("...ij,jk->...ik", k, sq) | torch.einsum("bij,bij->b", k, k)
     torch.bmm(k, k.transpose(1, 2))
     torch.matmul(k, v2) | torch.matmul(r, k) | F.max_pool2d(img, 3, 1, 1) | F.max_pool2d(img[0], 2)
     F.pad(x, (0, 0, 1, 0)) | x.double().requires_grad_() * 1 | torch.clone(x).detach() * x | x.new_zeros(3) + x

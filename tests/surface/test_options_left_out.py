@@ -21,8 +21,6 @@ LEFT_OUT = {
     "bidirectional of LSTM": lambda: torch.nn.LSTM(2, 3, bidirectional=True),
     "trunc_normal_ to [5, 6] with mean=0.0 and std=1.0": lambda: init.trunc_normal_(X, a=5, b=6),
     "DataLoader with batch_size=None": lambda: torch.utils.data.DataLoader([1, 2], batch_size=None),
-    "einsum with '...i'": lambda: torch.einsum("...i->...", X),
-    "einsum with 'ii'": lambda: torch.einsum("ii->i", X),
     "beta of addmm": lambda: X.addmm(X, X, beta=2),
     "alpha of addmm": lambda: X.addmm(X, X, alpha=0.5),
     "the matrix norm of order 1": lambda: torch.linalg.matrix_norm(X, 1),

@@ -225,13 +225,18 @@ def cdist(x1, x2, p=2.0):
 
 def einsum(equation, *operands):
     """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = operands[0]
     terms, arrow, output = equation.replace(" ", "").partition("->")
     terms = terms.split(",")
-    check_terms(terms, operands)
-    used = "".join(terms)
-    output = output if arrow else "".join(sorted(letter for letter in set(used) if used.count(letter) == 1))
-    letters = output + "".join(sorted(set(used) - set(output)))
-    if len(set(output)) < len(output) or not set(output) <= set(used):
+    if len(terms) != len(operands):
+        more = "more" if len(operands) > len(terms) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    terms, lead = spell_out(terms, operands)
+    once = sorted(letter for letter in set("".join(terms)) if "".join(terms).count(letter) == 1 and letter not in lead)
+    output = output.replace("...", lead) if arrow else lead + "".join(once)
+    letters = output + "".join(sorted(set("".join(terms)) - set(output)))
+    if len(set(output)) < len(output) or not set(output) <= set("".join(terms)):
         raise RuntimeError(f"einsum(): {output!r} must name each of its subscripts once, and only the operands'")
     parts = [in_order(t, term, letters) for t, term in zip(operands, terms, strict=True)]
     result, axes = parts[0], list(range(len(output), len(letters)))
@@ -244,28 +249,41 @@ def einsum(equation, *operands):
     return result if len(letters) == len(output) else shapes.reshape(result, result.array.shape[: len(output)])
 
 
-def check_terms(terms, operands):
-    """Errors unless each operand has a term, with one letter for each of its dimensions."""
-    if len(terms) != len(operands):
-        more = "more" if len(operands) > len(terms) else "fewer"
-        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+def spell_out(terms, operands):
+    """The terms with capital letters from the end of the alphabet for "...", and the letters that stand for it."""
+    lead = ""
     for term, tensor in zip(terms, operands, strict=True):
-        if "..." in term or len(set(term)) < len(term):
-            raise errors.not_supported(f"einsum with {term!r}", "Give each dimension of an operand its own letter.")
-        if len(term) != tensor.array.ndim:
+        missing = tensor.array.ndim - len(term.replace("...", ""))
+        if missing < 0 or missing and "..." not in term:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in {term!r} does not match the number of dimensions "
                 f"({tensor.array.ndim}) of its operand"
             )
+        lead = builtins.max(lead, "ZYXWVUTS"[:missing][::-1], key=len) if "..." in term else lead
+    spelled = [
+        term.replace("...", lead[len(lead) - (t.array.ndim - len(term) + 3) :]) if "..." in term else term
+        for term, t in zip(terms, operands, strict=True)
+    ]
+    return spelled, lead
 
 
 def in_order(tensor, term, letters):
     """The tensor with one dimension for each letter, of length 1 where it lacks the letter."""
+    places = {}
+    for letter in term:
+        if letter in places:  # twice: the diagonal of the two dimensions
+            sizes = tensor.array.shape
+            if sizes[places[letter]] != sizes[len(places)]:
+                raise RuntimeError(f"einsum(): {letter!r} stands twice in {term!r}, for two sizes of {list(sizes)}")
+            tensor = shapes.diagonal(tensor, 0, places[letter], len(places))
+            tensor = shapes.movedim(tensor, -1, places[letter])
+        else:
+            places[letter] = len(places)
     for letter in letters:
-        if letter not in term:
-            term += letter
+        if letter not in places:
+            places[letter] = len(places)
             tensor = rows.unsqueeze(tensor, tensor.array.ndim)
-    return shapes.permute(tensor, [term.index(letter) for letter in letters])
+    return shapes.permute(tensor, [places[letter] for letter in letters])
 
 
 def multiply_and_sum(a, b, axes):

@@ -55,8 +55,10 @@ programs(
         flags(T.autograd.functional.hessian(lambda x: (x**3).sum(), leaf(T, [1.0]), create_graph=True)),
         [flags(t) for t in T.autograd.functional.vjp(lambda x: x**2, leaf(T, [1.0]), T.ones(1), create_graph=True)],
     ],
-    variance_of_too_few=lambda T: [second(T, f, [1.5]) for f in (T.var, T.std, lambda x: x.var(0), lambda x: x[0].var())]
-    + [second(T, lambda x, c=c: x.var(correction=c)) for c in (3, 4, 5)],
+    variance_of_too_few=lambda T: [
+        *(second(T, f, [1.5]) for f in (T.var, T.std, lambda x: x.var(0), lambda x: x[0].var())),
+        *(second(T, lambda x, c=c: x.var(correction=c)) for c in (3, 4, 5)),
+    ],
     functional_vectorized=lambda T: T.autograd.functional.jacobian(lambda x: x**2, T.ones(2), vectorize=True),
 )
 

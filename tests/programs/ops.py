@@ -36,10 +36,14 @@ programs(
         for u in (T.int64, T.bool, T.float32)
     ],
     kernels_that_refuse_by_name=lambda T: [
-        raises(lambda: T.ones(3).bool() @ T.ones(3).bool()),
+        *(
+            raises(lambda a=a, b=b: T.ones(a).bool() @ T.ones(b).bool())
+            for a, b in ((3, 3), ((2, 3), 3), (3, (3, 2)), ((2, 3), (3, 2)), ((2, 2, 2), (2, 2, 2)), (0, 0))
+        ),
         raises(lambda: T.nn.functional.mse_loss(T.ones(3).bool(), T.ones(3).long())),
     ],
-    softmax_of_no_integers=lambda T: [f(T.zeros(0).long(), 0) for f in (T.softmax, T.log_softmax)],
+    no_elements_of_any_type=lambda T: [f(T.zeros(0).long(), 0) for f in (T.softmax, T.log_softmax)]
+    + [T.ones(a).bool() @ T.ones(b).bool() for a, b in (((2, 0), (0, 2)), ((2, 0), 0), ((2, 3), (3, 0)), (0, (0, 2)))],
     negative_integer_power=lambda T: raises(lambda: T.tensor([2, 3]) ** -1),
     integer_power=lambda T: [
         T.tensor([2, 3]) ** 2,

@@ -16,6 +16,7 @@ from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.engine.tensor import Tensor, mark_inference, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
+from course_lib.surface.functions.results import named
 
 state = grad_mode.state
 LIST_AS_TUPLE = "Using a non-tuple sequence for multidimensional indexing is deprecated. Use x[tuple(seq)] instead"
@@ -169,7 +170,7 @@ class IndexBackward0(NodeOfPlaces):
 
     def apply_to_tensors(self, grad):
         whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
-        return (put_(whole, self.unpacked(), grad, accumulate=True),)
+        return (named(put_(whole, self.unpacked(), grad, accumulate=True), "IndexPutImplBackward0"),)
 
 
 add_slot_properties(IndexBackward0)

@@ -584,9 +584,9 @@ def finish_gradients(task, inputs, allow_unused, materialize_grads):
         if caught is None and materialize_grads:
             if is_edge(tensor):
                 raise RuntimeError(messages.MATERIALIZED_EDGE)
-            caught = new_tensor(np.zeros_like(tensor.array))
+            caught = as_tensor(np.zeros_like(tensor.array))
             caught.requires_grad = task.create_graph
         elif caught is not None and not isinstance(caught, Tensor):
-            caught = new_tensor(caught if getattr(caught, "base", None) is None else copy_of_gradient(caught))
+            caught = as_tensor(caught if getattr(caught, "base", None) is None else copy_of_gradient(caught))
         results.append(caught)
     return results

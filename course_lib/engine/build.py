@@ -16,7 +16,6 @@ from course_lib.engine import tensor as tensors
 from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import ROWS, instrument, state, write_in_place, write_node, write_operation
 from course_lib.engine.saved import FREED, add_slot_properties
-from course_lib.engine.tensor import meta_of
 
 
 class Rows:
@@ -166,16 +165,9 @@ def form(input, result, promoted):
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 
 
-def mark_inference(*results):
-    """Results made in inference mode say so and have no counter."""
-    for result in results:
-        meta_of(result).inference = True
-    return results[0] if len(results) == 1 else results
-
-
 OPERATION_NAMES = {  # what generated operations see
     **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
     "rows": rows, "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
-    "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of, "mark_inference": mark_inference,
+    "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of,
     "instrument": instrument, "strides_of": memory.strides_of,
 }  # fmt: skip

@@ -10,14 +10,16 @@ import numpy as np
 from course_lib.arrays import dtypes, messages
 from course_lib.arrays.messages import type_name
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, counter_of, new_tensor
+from course_lib.engine.tensor import Tensor, counter_of, mark_inference, new_tensor
 
 # --- what hooks return -------------------------------------------------------------------------------------
 
 
 def as_tensor(grad):
     """Hooks are given tensors, also when the engine computes on arrays."""
-    return grad if grad is None or isinstance(grad, Tensor) else new_tensor(grad)
+    if grad is None or isinstance(grad, Tensor):
+        return grad
+    return mark_inference(new_tensor(grad)) if state.inference else new_tensor(grad)
 
 
 def like(tensor, original):

@@ -22,8 +22,9 @@ from course_lib.arrays.kernels import broadcast_like, copy_like
 from course_lib.arrays.memory import UNSHARED
 from course_lib.engine.accumulate import counter_of_copy, no_gradients
 from course_lib.engine.fit import fit_inputs
+from course_lib.engine.grad_mode import state
 from course_lib.engine.hooks import hooks_of
-from course_lib.engine.tensor import Tensor, allocate, counter_of, meta_of, new_tensor
+from course_lib.engine.tensor import Tensor, allocate, counter_of, mark_inference, meta_of, new_tensor
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
 LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad
@@ -183,7 +184,7 @@ class AccumulateGrad(Node):
             result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
             result.version = None if result.array is grad else counter_of_copy(array)
             result.node = result.meta = None
-            meta.grad = result
+            meta.grad = mark_inference(result) if state.inference else result
         else:
             version = counter_of(have)
             try:

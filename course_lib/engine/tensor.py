@@ -112,8 +112,7 @@ class AutogradMeta:
     def __init__(self):
         self.requires_grad = self.retains_grad = self.edge_to_output = self.inference = False
         self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.view = None
-        self.output_nr = 0
-        self.leaf_edge = no_edge
+        self.output_nr, self.leaf_edge = 0, no_edge
 
 
 # allocate(Tensor) is a tensor whose fields are still to be filled in. (Tensor(...) itself is torch.Tensor([1, 2]).)
@@ -141,6 +140,13 @@ def meta_of(tensor):
     if tensor.meta is None:
         tensor.meta = AutogradMeta()
     return tensor.meta
+
+
+def mark_inference(*results):
+    """Results made in inference mode say so and have no counter."""
+    for result in results:
+        meta_of(result).inference = True
+    return results[0] if len(results) == 1 else results
 
 
 # Note [0-d results are NumPy scalars]

@@ -45,11 +45,11 @@ row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, o
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
-row("lerp(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_scalar'), end, weight)",
+row("lerp(self: Tensor, end, weight)", "kernels.lerp(self, end, weight, 'lerp_kernel_scalar')",
     of_tensor="lerp_tensor",
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
-row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(kernels.floats(self, 'lerp_kernel_tensor'), end, weight)",
+row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(self, end, weight, 'lerp_kernel_tensor')",
     node="LerpBackward1", keeps=("weight",),
     self="grad * (1 - weight)",
     end="grad * weight",

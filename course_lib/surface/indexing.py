@@ -9,12 +9,12 @@ from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.memory import overlaps
 from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
 from course_lib.engine import grad_mode
-from course_lib.engine.build import mark_inference, rows
+from course_lib.engine.build import rows
 from course_lib.engine.fit import fit
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
-from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.tensor import Tensor, mark_inference, memory_of, new_tensor
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
@@ -165,7 +165,7 @@ class IndexBackward0(NodeOfPlaces):
 
     def apply_to_tensors(self, grad):
         whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
-        return (put_(whole, self.unpacked(), grad, accumulate=True),)
+        return (put_(whole, self.unpacked(), grad, accumulate=True, kind=IndexPutImplBackward0),)
 
 
 add_slot_properties(IndexBackward0)
@@ -280,7 +280,13 @@ class IndexPutBackward0(NodeOfPlaces):
 add_slot_properties(IndexPutBackward0)
 
 
-def put_(tensor, indices, value, accumulate=False):
+class IndexPutImplBackward0(IndexPutBackward0):
+    """The same, where the gradient of an index was put into zeros."""
+
+    __slots__ = ()
+
+
+def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
     is_tensor = isinstance(value, Tensor)
     values = value.array if is_tensor else value
@@ -313,7 +319,7 @@ def put_(tensor, indices, value, accumulate=False):
         raise in_pytorchs_words(error) from None
     count_write(tensor)
     if tracked:
-        node = init_node(IndexPutBackward0(), edges)
+        node = init_node(kind(), edges)
         node.kept_indices, node.kept_accumulate = kept, accumulate
         node.value_form = (np.shape(values), values.dtype if is_tensor else tensor.array.dtype)
         rebase_history(tensor, node)

@@ -9,11 +9,11 @@ from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.messages import type_name
 from course_lib.engine import grad_mode
 from course_lib.engine.arguments import dimension
-from course_lib.engine.build import mark_inference, rows
+from course_lib.engine.build import rows
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import add_slot_properties
-from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.engine.tensor import Tensor, mark_inference, new_tensor
 from course_lib.engine.views import gradient_edge
 
 state = grad_mode.state

@@ -67,8 +67,7 @@ def _put_along(grad, sizes, dim, indices, keepdim):
         return grad
     if not keepdim:
         grad, indices = composites.unsqueeze(grad, dim), composites.unsqueeze(indices, dim)
-    result = rows.scatter_add(_zeros_of(grad, sizes), dim, indices, grad)
-    return composites.named(result, "ScatterBackward0")  # no place occurs twice
+    return rows.scatter_tensor(_zeros_of(grad, sizes), dim, indices, grad)
 
 
 def _restore_dim(x, sizes, dim, keepdim):

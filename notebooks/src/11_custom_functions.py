@@ -586,7 +586,7 @@ draw(result)
 # %% [markdown]
 # **Notice:** the dotted arrow leads from the result to its node: this is `grad_fn`. And the note says that the node keeps `result`. Each holds the other. This is a ring, and Python frees it only when its garbage collector comes by.
 #
-# Now we call both Functions, and give the results no name. Are they gone? 
+# Now we call both Functions, and give the results no name. Are they gone?
 
 # %% tags=["C11.5", "P17"]
 def state(result):

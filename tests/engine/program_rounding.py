@@ -6,6 +6,7 @@ such cases would either miss some or hide real differences, so nothing is guesse
 
 1. A program that shows a difference runs once more, and after each statement our floats are given the very bits of
    PyTorch's where both agree up to rounding (`level`). Only what differs then, from equal operands, is a difference.
+   Zeros get PyTorch's sign, too: which of 0.0 and -0.0 is the larger, the instructions of the processor decide.
 2. What one statement makes of the last places, such as a backward pass with hooks, `level` cannot reach. There
    PyTorch is asked itself (`shake`): its floats are moved by a last place or a few before the statement. Where its own
    answers then spread out, around ours, the answer is made of last places. A jump, as of a maximum or a floor, has
@@ -35,7 +36,7 @@ def level(ours, theirs):
             values = attempt(lambda b=b: b.detach().numpy())
             if isinstance(values, str) or values.shape != a.array.shape or values.dtype != a.array.dtype:
                 continue
-            if (values != a.array).any() and same(a.array.tolist(), values.tolist(), **tolerance(b)):
+            if values.tobytes() != a.array.tobytes() and same(a.array.tolist(), values.tolist(), **tolerance(b)):
                 put(a, values)
 
 

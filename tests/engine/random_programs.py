@@ -35,6 +35,7 @@ LEAVES = """
     torch.ones(3, dtype=torch.float64).requires_grad_()
 """
 # What a line computes from tensors a and b and a small number k. Each becomes `rN = ...`.
+# cumprod is given finite numbers: of NaN or infinity before a zero PyTorch's short cut makes gradients of NaN.
 VALUES = """
     -a | a.exp() | a.sin() | a.cos() | a.sigmoid() | a.tanh() | a.relu() | a.abs() | a.sqrt() | a.log()
     a.reciprocal() | a * 2 | a + 1 | a ** 2 | a ** 3 | a / 2 | 2 / a | 1 - a | 2 ** a | a ** b | a.clone()
@@ -42,7 +43,8 @@ VALUES = """
     torch.where(a > b, a, b) | torch.lerp(a, a * 2, 0.5) | torch.where(a > 0, a, 0.0) | a.addcmul(a, b)
     torch.add(a, b, alpha=3) | a.clamp(0, 1) | a.rsqrt() | a.sum() | a.sum(0) | a.sum(-1, keepdim=True) | a.mean()
     a.mean(0) | a.prod() | a.prod(0) | a.max() | a.amax(0) | a.max(0).values | a.min(-1).values | a.softmax(0)
-    a.log_softmax(-1) | a.logsumexp(0) | a.cumsum(0) | a.var() | a.cumprod(0) | a.norm() | a.std(0) | a @ b | a @ b.T
+    a.log_softmax(-1) | a.logsumexp(0) | a.cumsum(0) | a.var() | a.norm() | a.std(0) | a @ b | a @ b.T
+    torch.where(a.abs() < 9, a, 1.0).cumprod(0)
     a.T @ b | torch.cat([a, b]) | torch.stack([a, b]) | torch.stack([a, a, b], -1) | torch.cat([a, b], -1) | a[0]
     a[k] | a[-1] | a[1:] | a[:k] | a[..., 0] | a[..., k:] | a[None] | a[:, 0] | a[::2] | a[:, None] | a[...] | a[:]
     a.t() | a.T | a.view(-1) | a.reshape(-1) | a.view(3, -1) | a.reshape(3, -1) | a.unsqueeze(0) | a.unsqueeze(-1)

@@ -19,6 +19,11 @@ def second(T, f, data=M, flat=False):
     return [g.detach(), r, h is not None and h.detach(), third]
 
 
+def node_of_gradient(T, f):
+    x = leaf(T, [1.0, 2.0])
+    return T.autograd.grad(f(x), x, create_graph=True)[0].grad_fn.name()
+
+
 programs(
     arc_functions=lambda T: {n: second(T, getattr(T, n), [0.3, -0.5]) for n in ("asin", "acos")},
     in_place=lambda T: [
@@ -54,6 +59,11 @@ programs(
         flags(T.autograd.functional.jacobian(lambda x: x**2, leaf(T, [1.0, 2.0]), create_graph=True)),
         flags(T.autograd.functional.hessian(lambda x: (x**3).sum(), leaf(T, [1.0]), create_graph=True)),
         [flags(t) for t in T.autograd.functional.vjp(lambda x: x**2, leaf(T, [1.0]), T.ones(1), create_graph=True)],
+    ],
+    node_of_the_gradient_of_an_index=lambda T: node_of_gradient(T, lambda x: (x[T.tensor([0, 0])] ** 2).sum()),
+    variance_of_too_few=lambda T: [
+        *(second(T, f, [1.5]) for f in (T.var, T.std, lambda x: x.var(0), lambda x: x[0].var())),
+        *(second(T, lambda x, c=c: x.var(correction=c)) for c in (3, 4, 5)),
     ],
     functional_vectorized=lambda T: T.autograd.functional.jacobian(lambda x: x**2, T.ones(2), vectorize=True),
 )

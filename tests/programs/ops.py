@@ -25,6 +25,25 @@ programs(
         getattr(T, n)(T.tensor([1, 2])) for n in ("exp", "sqrt", "sin", "sigmoid", "tanh", "log", "reciprocal", "erf")
     ],
     minus_a_bool_refused=lambda T: [raises(lambda: -T.tensor([True])), raises(lambda: T.neg(T.tensor([True])))],
+    shapes_are_asked_before_types=lambda T: [
+        raises(lambda f=f, t=t: f(T.ones(3).to(t), T.ones(2).to(t)))
+        for f in (lambda x, y: x & y, lambda x, y: x.__iand__(y), T.pow, lambda x, y: T.lerp(x, y, 0.5))
+        for t in (T.float32, T.int64, T.bool)
+    ],
+    types_of_bits_in_place=lambda T: [
+        raises(lambda t=t, u=u: T.ones(3).to(t).__iand__(T.ones(3).to(u)))
+        for t in (T.int64, T.bool, T.float32)
+        for u in (T.int64, T.bool, T.float32)
+    ],
+    kernels_that_refuse_by_name=lambda T: [
+        *(
+            raises(lambda a=a, b=b: T.ones(a).bool() @ T.ones(b).bool())
+            for a, b in ((3, 3), ((2, 3), 3), (3, (3, 2)), ((2, 3), (3, 2)), ((2, 2, 2), (2, 2, 2)), (0, 0))
+        ),
+        raises(lambda: T.nn.functional.mse_loss(T.ones(3).bool(), T.ones(3).long())),
+    ],
+    no_elements_of_any_type=lambda T: [f(T.zeros(0).long(), 0) for f in (T.softmax, T.log_softmax)]
+    + [T.ones(a).bool() @ T.ones(b).bool() for a, b in (((2, 0), (0, 2)), ((2, 0), 0), ((2, 3), (3, 0)), (0, (0, 2)))],
     negative_integer_power=lambda T: raises(lambda: T.tensor([2, 3]) ** -1),
     integer_power=lambda T: [
         T.tensor([2, 3]) ** 2,

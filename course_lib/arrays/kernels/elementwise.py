@@ -13,7 +13,7 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.arrays.dtypes import F32
-from course_lib.arrays.kernels.checks import truth_refused
+from course_lib.arrays.kernels.checks import floats, sizes_of_both, truth_refused
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
 from course_lib.arrays.memory import UNSHARED
 
@@ -45,8 +45,10 @@ def scaled(x, alpha):
     return alpha * x
 
 
-def lerp(start, end, weight):
-    """start + weight * (end - start), computed from the nearer end, as PyTorch does."""
+def lerp(start, end, weight, kernel):
+    """start + weight * (end - start), computed from the nearer end, as PyTorch's kernel of that name does."""
+    sizes_of_both(start, end)
+    floats(start, kernel)
     near, far = start + weight * (end - start), end - (end - start) * (1 - weight)
     return np.where(np.abs(weight) < 0.5, near, far).astype(start.dtype)
 
@@ -57,6 +59,7 @@ def power(base, exponent):
     if base.dtype.kind != "f" and np.asarray(exponent).dtype.kind in "ib":
         if base.dtype.kind == "b" and type(exponent) is bool:
             return base | (not exponent)
+        sizes_of_both(base, np.asarray(exponent))
         truth_refused(base, "\"pow\" not implemented for 'Bool'", NotImplementedError)
         if is_number and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")

@@ -14,7 +14,7 @@ import numpy as np
 from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.kernels.elementwise import ZERO, mul_number, sgn, where, zeroed
-from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like
+from course_lib.arrays.kernels.layouts import counting, in_rows, laid_out_like, typed
 
 
 def running(function, x, dim):
@@ -97,11 +97,11 @@ def extreme_along(x, find, dim, keepdim):
 
 def softmax(x, dim):
     """exp(x) divided by its sum along one dimension."""
+    if not x.size:
+        return np.ascontiguousarray(x)
     floats(x, "softmax_lastdim_kernel_impl")
     if x.ndim == 0:
         return np.exp(x - x)
-    if not x.size:
-        return np.ascontiguousarray(x)
     e = np.exp(x - largest(x, dim))
     result = e / total(e, dim, True)
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)
@@ -109,11 +109,11 @@ def softmax(x, dim):
 
 def log_softmax(x, dim):
     """x minus the logarithm of the sum of its exponentials along one dimension."""
+    if not x.size:
+        return np.ascontiguousarray(x)
     floats(x, "log_softmax_lastdim_kernel_impl")
     if x.ndim == 0:
         return x - x
-    if not x.size:
-        return np.ascontiguousarray(x)
     result = x - largest(x, dim)
     np.subtract(result, np.log(total(np.exp(result), dim, True)), result)
     return result if result.flags.c_contiguous else np.ascontiguousarray(result)
@@ -256,6 +256,8 @@ def std_grad(grad, x, result, dim, correction, keepdim):
 def var_grad(grad, x, dim, correction, keepdim):
     """The gradient of the variance; of too few elements it is NaN, or infinite where they differ."""
     grad, n = restore_dim(grad, x.shape, dim, keepdim), numel(x.shape, dim) - correction
+    if n <= 0 and (dim is None or not x.ndim):  # of all elements: then PyTorch's has no history from x
+        return grad * mul_number(typed(deviations(x, dim) != 0, x), math.inf)
     return mul_number(grad, 2 / n if n else math.inf) * deviations(x, dim)
 
 

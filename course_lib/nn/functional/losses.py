@@ -78,7 +78,7 @@ def mse_loss(input, target, *, reduction="mean"):
     """The squared differences: their mean, their sum, or all of them."""
     input, target = same_size(input, target)
     if not (input.is_floating_point() or target.is_floating_point()):
-        floats(input.array, "mse_cpu")
+        floats(max(input.array, target.array, key=lambda x: x.itemsize), "mse_cpu")
     return rows.mse_loss(input, target, reduction_number(reduction))
 
 

@@ -29,6 +29,7 @@ def compare(name, function):
         except ValueError:
             raise broadcast_error(a, b) from None
         except TypeError:
+            kernels.sizes_of_both(x, y)
             raise NotImplementedError(f'"{name}_cpu" not implemented for \'{dtypes.of_array(x).title}\'') from None
         if x.ndim > 1 and not x.flags.c_contiguous:
             result = kernels.in_order_of(x, result)
@@ -76,10 +77,11 @@ def _over(function):
     def operation_(input, other):
         if isinstance(other, Tensor):
             check_overlap(input, (other,))
-        result = function(input, other).detach()
         if function is not lt:
-            check_cast(result.array.dtype, input.array.dtype)
-        return rows.copy_(input, result)
+            a, b = operands(function.__name__, input, other)
+            kernels.sizes_of_both(a.array, b.array)
+            check_cast(promote(a, b)[0].dtype, input.array.dtype)
+        return rows.copy_(input, function(input, other).detach())
 
     operation_.__name__ = function.__name__ + "_"
     operation_.__doc__ = f"{function.__name__}, written into the tensor's own memory."

@@ -10,9 +10,9 @@ import warnings
 import numpy as np
 
 from course_lib.arrays.memory import check_cast
-from course_lib.engine.build import mark_inference, rows
+from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import Tensor, new_tensor
+from course_lib.engine.tensor import Tensor, mark_inference, new_tensor
 from course_lib.engine.views import requires_grad
 
 _renamed = {}

@@ -451,8 +451,8 @@ def saved_unchecked(torch):
 
 
 @mistake(11, "A Function that saves its result makes a ring: the result holds its node, and the node holds the result. "
-         "Save only when `forward` is over and the result has its node, so that it is known as a result. And then throw "
-         "away what `save_for_backward` had noted: that note holds the result as well.",
+         "Save only when `forward` is over and the result has its node, so that it is known as a result. And then "
+         "throw away what `save_for_backward` had noted: that note holds the result as well.",
          ("        self.to_save = tensors  # saved when forward is over: only then is an output known as one\n",
           "        self.saved = {i: SavedVariable(each, self) for i, each in enumerate(tensors)}\n"),
          ("            ctx.saved = {i: SavedVariable(each, ctx) for i, each in "

@@ -8,34 +8,18 @@ import random
 import warnings
 
 import pytest
-from claims_kit import CHANGED, leaf, raises
+from claims_kit import CHANGED, from_lesson, leaf, raises
 
 from course_lib.teach import digits
 
 
-def fresh(torch, lr=0.1, layers=2, **settings):
-    """The lesson's network: layers of one weight each, all 1; and its optimizer."""
-    model = torch.nn.Sequential(*(torch.nn.Linear(1, 1, bias=False) for _ in range(layers)))
-    for p in model.parameters():
-        torch.nn.init.ones_(p)
-    return model, torch.optim.SGD(model.parameters(), lr=lr, **settings)
-
-
-def loss_of(torch, model, dtype=None):
-    """(uv - 3)², the loss of the lesson."""
-    x, t = torch.ones(1, 1, dtype=dtype), torch.full((1, 1), 3.0, dtype=dtype)
-    return torch.nn.MSELoss()(model(x), t)
-
-
-def train(torch, model, optimizer, order="ZBS", rounds=3):
-    """The losses of some rounds with the three calls in this order."""
-    losses = []
-    for _ in range(rounds):
-        loss = loss_of(torch, model, model[0].weight.dtype)
-        losses.append(loss.item())
-        for letter in order:
-            {"Z": optimizer.zero_grad, "B": loss.backward, "S": optimizer.step}[letter]()
-    return losses
+def lesson(torch):
+    """The lesson's network of two layers of one weight each, with its optimizer; its training, unrounded; its loss."""
+    x, t, mse = torch.ones(1, 1), torch.full((1, 1), 3.0), torch.nn.MSELoss()
+    names, exact = ("fresh", "train"), lambda text: text.replace("round(loss.item(), 4)", "loss.item()")
+    own = from_lesson(torch, 10, *names, edit=exact, x=x, t=t, mse=mse)
+    own.loss = lambda model: mse(model(x), t)
+    return own
 
 
 def stepped(torch, optimizer, p, *gradients):
@@ -51,6 +35,7 @@ def stepped(torch, optimizer, p, *gradients):
 def test_c10_1_a_step_writes_in_place(torch):
     """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
     node, and with a higher version (unless the optimizer was made with `fused=True`)."""
+    own = lesson(torch)
     writes = {"SGD": 1, "Adam": 1, "AdamW": 2, "RMSprop": 1, "Adagrad": 1}
     for name, count in writes.items():
         p, gradient = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
@@ -63,8 +48,8 @@ def test_c10_1_a_step_writes_in_place(torch):
         assert p.grad is gradient and gradient.tolist() == [3.0, 4.0] and gradient._version == 0
 
     if torch.__name__ == "torch":
-        model, optimizer = fresh(torch, fused=True)
-        loss_of(torch, model).backward()
+        model, optimizer = own.fresh(fused=True)
+        own.loss(model).backward()
         before = [p._version for p in model.parameters()]
         optimizer.step()
         assert [p._version for p in model.parameters()] == before  # not counted
@@ -147,22 +132,24 @@ def test_c10_6_six_orders(torch):
     """With no gradients at first, three calls follow the forward pass: Z clears, B is backward, S steps. ZBS and BSZ
     train; ZSB, BZS and SBZ never move a parameter; SZB raises in the second round if backward reads a parameter that
     was stepped."""
+    own = lesson(torch)
     for order in map("".join, itertools.permutations("ZBS")):
-        model, optimizer = fresh(torch)
+        model, optimizer = own.fresh()
         if order == "SZB":
-            assert train(torch, model, optimizer, order, rounds=1) == [4.0]
-            raises(CHANGED, lambda: train(torch, model, optimizer, order, rounds=1))
+            assert own.train(model, optimizer, order, rounds=1) == [4.0]
+            raises(CHANGED, lambda: own.train(model, optimizer, order, rounds=1))
             continue
-        losses = [round(loss, 4) for loss in train(torch, model, optimizer, order)]
+        losses = [round(loss, 4) for loss in own.train(model, optimizer, order)]
         trains = order in ("ZBS", "BSZ")
         assert losses == ([4.0, 1.0816, 0.0196] if trains else [4.0, 4.0, 4.0])
-        assert [p._version for p in model.parameters()] == ([5, 5] if trains else [2, 2])  # 2: their first values
+        assert [p._version for p in model.parameters()] == ([3, 3] if trains else [0, 0])
 
     for order, wanted in (("ZBS", [1.0, 1.4, 1.72, 1.976]), ("SZB", [1.0, 1.0, 1.4, 1.8])):
-        model, optimizer = fresh(torch, layers=1)  # backward reads no parameter
+        model, optimizer = own.fresh()
+        model = model[:1]  # backward reads no parameter
         seen = []
         for _ in range(4):
-            seen.append(round(train(torch, model, optimizer, order, rounds=1)[0] ** 0.5, 4))
+            seen.append(round(own.train(model, optimizer, order, rounds=1)[0] ** 0.5, 4))
         assert seen == [round(3 - w, 4) for w in wanted]  # no error, and one round late
 
 
@@ -220,39 +207,40 @@ def test_c10_8_a_scheduler_writes_rates(torch):
 
 def test_c10_9_a_state_is_no_copy(torch):
     """`state_dict()` hands out the model's own memory: a best state that was not copied changes with every step."""
-    model, optimizer = fresh(torch, lr=0.25)
+    own = lesson(torch)
+    model, optimizer = own.fresh(lr=0.25)
     given, copied = model.state_dict(), copy.deepcopy(model.state_dict())
-    train(torch, model, optimizer, rounds=1)
+    own.train(model, optimizer, rounds=1)
 
     assert model[0].weight.item() == given["0.weight"].item() == 2.0
     assert given["0.weight"].data_ptr() == model[0].weight.data_ptr()
     assert copied["0.weight"].item() == 1.0
     for state, loss in ((given, 1.0), (copied, 4.0)):
         model.load_state_dict(state)
-        assert loss_of(torch, model).item() == loss
+        assert own.loss(model).item() == loss
 
 
 def test_c10_10_what_a_checkpoint_needs(torch):
     """With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes
     on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises."""
-
+    own = lesson(torch)
     def adam(model):
         return torch.optim.Adam(model.parameters(), lr=0.05)
 
     for make in (None, adam):
-        model, optimizer = fresh(torch, lr=0.02, momentum=0.9)
+        model, optimizer = own.fresh(lr=0.02, momentum=0.9)
         optimizer = make(model) if make else optimizer
-        train(torch, model, optimizer)
+        own.train(model, optimizer)
         saved = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
-        wanted = train(torch, model, optimizer)
+        wanted = own.train(model, optimizer)
         seen = []
         for whole in (True, False):
-            again, its = fresh(torch, lr=0.02, momentum=0.9)
+            again, its = own.fresh(lr=0.02, momentum=0.9)
             its = make(again) if make else its
             again.load_state_dict(saved[0])
             if whole:
                 its.load_state_dict(copy.deepcopy(saved[1]))
-            seen.append(train(torch, again, its))
+            seen.append(own.train(again, its))
 
         assert seen[0] == wanted
         assert seen[1] != wanted and seen[1][0] == wanted[0]
@@ -279,15 +267,16 @@ def test_c10_10_what_a_checkpoint_needs(torch):
 def test_c10_11_an_optimizer_holds_tensors(torch):
     """An optimizer steps the tensors it was given: a layer that is put in later does not learn, and nothing raises;
     `load_state_dict` and `model.double()` keep the parameters the same objects."""
-    model, optimizer = fresh(torch)
+    own = lesson(torch)
+    model, optimizer = own.fresh()
     model[1] = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(model[1].weight, 0.5)
-    train(torch, model, optimizer)
+    own.train(model, optimizer)
 
     assert model[1].weight.item() == 0.5 and model[1].weight.grad is not None
     assert model[0].weight.item() != 1.0
 
-    model, optimizer = fresh(torch)
+    model, optimizer = own.fresh()
     parameters = list(model.parameters())
     model.load_state_dict(copy.deepcopy(model.state_dict()))
     model.double()
@@ -315,10 +304,10 @@ def test_c10_12_forward_writes_averages(torch):
 def test_c10_13_read_all_then_write(torch):
     """When two losses come from one forward pass, a step between their backward passes raises if the second still has
     to read a weight that was stepped."""
-
+    own = lesson(torch)
     def two(layers, early):
         """The trunk's and the heads' weights after one round."""
-        trunk, (actor, critic) = fresh(torch, layers=layers)[0], fresh(torch)[0]
+        trunk, (actor, critic) = own.fresh()[0][:layers], own.fresh()[0]
         first = torch.optim.SGD([*trunk.parameters(), *actor.parameters()], lr=0.1)
         second = torch.optim.SGD(critic.parameters(), lr=0.1)
         h, t = trunk(torch.ones(1, 1)), torch.full((1, 1), 3.0)
@@ -379,44 +368,22 @@ def test_c10_15_orders(torch):
 
 @functools.cache
 def trained_reader(torch):
-    """The state of the lesson's network, trained on 1400 digits; data: the 397 others, the same sorted by digit."""
-    nn, data = torch.nn, torch.utils.data
+    """The lesson's network, trained on 1400 digits; the 397 others, the same sorted by digit; and how it is scored."""
+    own = from_lesson(torch, 10, "network", "score", "learn", cross_entropy=torch.nn.CrossEntropyLoss())
     images, labels = digits(torch)
-    everything = data.TensorDataset(images.double(), labels)
+    everything = torch.utils.data.TensorDataset(images.double(), labels)
     torch.manual_seed(0)
-    known, unseen = data.random_split(everything, [1400, 397])
-    net = network(torch)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    loader = data.DataLoader(known, batch_size=50, shuffle=True)
-    for _ in range(10):
-        for inputs, targets in loader:
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(net(inputs), targets).backward()
-            optimizer.step()
-    in_order = data.Subset(everything, sorted(unseen.indices, key=lambda i: labels[i].item()))
-    return net.state_dict(), unseen, in_order
-
-
-def network(torch):
-    torch.manual_seed(0)
-    nn = torch.nn
-    parts = nn.Linear(64, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 10)
-    return nn.Sequential(nn.Flatten(), *parts).double()
+    known, unseen = torch.utils.data.random_split(everything, [1400, 397])
+    net = own.network()
+    own.learn(net, known, unseen)
+    in_order = torch.utils.data.Subset(everything, sorted(unseen.indices, key=lambda i: labels[i].item()))
+    return net, unseen, in_order, own.score
 
 
 def digit_reader(torch):
-    """The trained network, and its data."""
-    state, *data = trained_reader(torch)
-    net = network(torch)
-    net.load_state_dict(state)
-    return net, *data
-
-
-def share(torch, net, data):
-    """How many of the answers are right, in the mode in which the network is."""
-    with torch.no_grad():
-        batches = torch.utils.data.DataLoader(data, batch_size=40)
-        return sum((net(x).argmax(1) == t).sum().item() for x, t in batches) / len(data)
+    """A copy of the trained network, its data, and the share of right answers in the mode in which the network is."""
+    net, *data, score = trained_reader(torch)
+    return copy.deepcopy(net), *data, lambda net, data: score(net, data)[0]
 
 
 def test_c10_16_scores(torch):
@@ -435,9 +402,9 @@ def test_c10_16_scores(torch):
 def test_c10_17_digits(torch):
     """A network of two layers with batch norm, trained on 1400 handwritten digits for ten epochs, reads more than 95 %
     of 397 others."""
-    net, unseen, _ = digit_reader(torch)
+    net, unseen, _, share = digit_reader(torch)
 
-    assert share(torch, net.eval(), unseen) > 0.95
+    assert share(net.eval(), unseen) > 0.95
 
 
 def test_c10_18_the_company_of_a_sample(torch):
@@ -449,13 +416,13 @@ def test_c10_18_the_company_of_a_sample(torch):
     norm.eval()
     assert norm(torch.tensor([[3.0], [1.0]]))[0].item() == norm(torch.tensor([[3.0], [5.0]]))[0].item()
 
-    net, unseen, in_order = digit_reader(torch)
+    net, unseen, in_order, share = digit_reader(torch)
     trained, found = copy.deepcopy(net.state_dict()), []
     for mode in (net.eval, net.train):
         for data in (unseen, in_order):
             net.load_state_dict(trained)
             mode()
-            found.append(share(torch, net, data))
+            found.append(share(net, data))
     assert min(found[:3]) > 0.9 and found[3] < 0.5
     assert found[0] == found[1]
 
@@ -463,13 +430,13 @@ def test_c10_18_the_company_of_a_sample(torch):
 def test_c10_19_a_day_of_zeros(torch):
     """Batches of a single kind in train mode, even under no_grad, move the buffers so that the network is worse in eval
     mode afterwards, although no parameter has changed."""
-    net, unseen, in_order = digit_reader(torch)
-    before, parameters = share(torch, net.eval(), unseen), [p.tolist() for p in net.parameters()]
+    net, unseen, in_order, share = digit_reader(torch)
+    before, parameters = share(net.eval(), unseen), [p.tolist() for p in net.parameters()]
     zeros = torch.utils.data.Subset(in_order, range(34))
     net.train()
     for _ in range(20):
-        share(torch, net, zeros)
-    after = share(torch, net.eval(), unseen)
+        share(net, zeros)
+    after = share(net.eval(), unseen)
 
     assert before > 0.95 and after < before - 0.05
     assert [p.tolist() for p in net.parameters()] == parameters

@@ -4,9 +4,8 @@ import gc
 import warnings
 import weakref
 
-import numpy as np
 import pytest
-from claims_kit import CHANGED, function, nodes_behind, raises
+from claims_kit import CHANGED, from_lesson, nodes_behind, raises
 
 from course_lib.teach import ledger
 
@@ -340,28 +339,11 @@ def test_c13_11_written_in_between(torch):
     second(lambda w: w**3, "a new tensor")
 
 
-def functions(torch):
-    """Sine by arrays; and one whose backward applies a Function."""
-
-    def by(f):
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return torch.from_numpy(f(x.detach().numpy()))
-
-        return forward
-
-    def plain(ctx, grad):
-        return grad * torch.from_numpy(np.cos(ctx.saved_tensors[0].detach().numpy()))
-
-    cosine = function(torch, by(np.cos), lambda ctx, grad: -grad * sine.apply(ctx.saved_tensors[0]))
-    sine = function(torch, by(np.sin), lambda ctx, grad: grad * cosine.apply(ctx.saved_tensors[0]))
-    return function(torch, by(np.sin), plain), sine
-
-
 def test_c13_12_arrays_cut_the_history(torch):
     """A backward that computes on plain arrays cuts the history of the gradient; one that applies a Function keeps
     it, and gradgradcheck tells the two apart."""
-    for fn, kept in zip(functions(torch), (False, True), strict=True):
+    own = from_lesson(torch, 13, "Sine", "Again")
+    for fn, kept in ((own.Sine, False), (own.Again, True)):
         x = leaf(torch, 0.5, 2.0)
         (g,) = torch.autograd.grad(fn.apply(x).sum(), x, create_graph=True)
         assert g.requires_grad == kept

@@ -4,6 +4,7 @@ The floors are read from the table in course_lib/README.md, so that the map a le
 """
 
 import ast
+import collections
 import functools
 import io
 import itertools
@@ -14,13 +15,13 @@ import sys
 import tokenize
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2] / "course_lib"
 FOLDERS = ["arrays", "engine", "surface", "libraries", ".", "teach", "commands"]  # from the ground up
 COMMANDS = ["explain.py"]  # what `python -m course_lib.…` runs; nothing imports it
 LIBRARIES = "autograd", "linalg", "nn", "optim", "random", "utils"  # PyTorch's, in the order of their use
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+KNOWN = frozenset(FILES)
+STATEMENTS = ast.stmt | ast.excepthandler | ast.match_case  # where an import can stand
 ENGINE = [name for name in FILES if not name.startswith("teach/") and name not in COMMANDS]
 LONGEST = 60
 
@@ -44,13 +45,12 @@ def file_of(module, names=()):
     parts = module.split(".")
     if parts[0] != "course_lib":
         return []
-    base = Path(*parts[1:])
-    if (ROOT / base).with_suffix(".py").is_file() and parts[1:]:
-        return [base.with_suffix(".py").as_posix()]
+    base = "/".join(parts[1:])
+    if f"{base}.py" in KNOWN:
+        return [f"{base}.py"]
     inside = [file for name in names for file in file_of(f"{module}.{name}") if not file.endswith("__init__.py")]
-    folders = [base / name / "__init__.py" for name in names]
-    inside += [folder.as_posix() for folder in folders if (ROOT / folder).is_file()]
-    own = (base / "__init__.py").as_posix()
+    inside += [file for name in names if (file := f"{base}/{name}/__init__.py".lstrip("/")) in KNOWN]
+    own = f"{base}/__init__.py".lstrip("/")
     if len(inside) == len(names) and names:
         return inside  # `from course_lib import errors, views` reads those files
     return [own, *inside]
@@ -65,14 +65,12 @@ def tree_of(name):
 @functools.cache
 def imports(name):
     """(file that is imported, True when inside a function) for each import of a file of this package."""
-    tree = tree_of(name)
-    inner = {
-        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-    }  # fmt: skip
     package = ["course_lib", *Path(name).parts[:-1]]
-    found = []
-    for node in ast.walk(tree):
+    found, todo = [], collections.deque([(tree_of(name), False)])
+    while todo:
+        node, inside = todo.popleft()
+        within = inside or isinstance(node, ast.FunctionDef)
+        todo += [(each, within) for each in ast.iter_child_nodes(node) if isinstance(each, STATEMENTS)]
         if isinstance(node, ast.Import):
             targets = [file for alias in node.names for file in file_of(alias.name)]
         elif isinstance(node, ast.ImportFrom):
@@ -81,7 +79,7 @@ def imports(name):
             targets = file_of(module, [alias.name for alias in node.names])
         else:
             continue
-        found += [(target, id(node) in inner) for target in targets]
+        found += [(target, inside) for target in targets]
     return found
 
 
@@ -91,14 +89,13 @@ def floor(name):
     return FOLDERS.index("libraries" if folder in LIBRARIES else folder)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_imports_point_down(name):
+def test_imports_point_down():
     """A file imports only what stands above it in the README's table, at its top and inside functions alike.
 
     Among PyTorch's libraries a file of a later one may import an earlier one, and an earlier one inside a function.
     """
     wrong = []
-    for target, inside in imports(name):
+    for name, target, inside in ((file, *each) for file in FILES for each in imports(file)):
         if floor(target) != floor(name) or name == "__init__.py":
             allowed = floor(target) < floor(name)
         elif name in PLACES and target in PLACES:
@@ -107,7 +104,7 @@ def test_imports_point_down(name):
             order = [LIBRARIES.index(each.partition("/")[0]) if floor(each) == 3 else 0 for each in (target, name)]
             allowed = inside or order[0] <= order[1]
         if not allowed:
-            wrong.append(target)
+            wrong.append(f"{name} imports {target}")
 
     assert wrong == []
 
@@ -145,30 +142,28 @@ def test_importing_loads_neither_teach_nor_what_only_some_need():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ENGINE)
-def test_every_file_says_what_it_is_and_where_pytorch_keeps_it(name):
+def test_every_file_says_what_it_is_and_where_pytorch_keeps_it():
     """A file opens with a line that says what it is, and a line that names PyTorch's place for it."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    doc = ast.get_docstring(tree_of(name))
+    for name in ENGINE:
+        doc = ast.get_docstring(tree_of(name))
 
-    assert text.startswith('"""') and doc, "a file begins with its docstring"
-    assert doc.splitlines()[0].endswith(".") or doc.splitlines()[0].endswith(":") or ":" in doc.splitlines()[0]
-    if name != "__init__.py":  # the package's own docstring is the map
-        assert re.search(r"^PyTorch: \S", doc, re.MULTILINE)
+        assert (ROOT / name).read_text(encoding="utf-8").startswith('"""') and doc, f"{name} begins with its docstring"
+        assert doc.splitlines()[0].endswith(".") or ":" in doc.splitlines()[0], name
+        if name != "__init__.py":  # the package's own docstring is the map
+            assert re.search(r"^PyTorch: \S", doc, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_function_is_long(name):
+def test_no_function_is_long():
     """A function fits on a screen. Lines of code are counted, neither comments nor docstrings."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    lines = text.splitlines()
     long = []
-    for node in ast.walk(tree_of(name)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0].end_lineno if ast.get_docstring(node) else node.lineno - 1
-            code = [line for line in lines[first : node.end_lineno] if line.strip() and line.strip()[0] != "#"]
-            if len(code) > LONGEST:
-                long.append((node.name, len(code)))
+    for name in FILES:
+        lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[0].end_lineno if ast.get_docstring(node) else node.lineno - 1
+                code = [line for line in lines[first : node.end_lineno] if line.strip() and line.strip()[0] != "#"]
+                if len(code) > LONGEST:
+                    long.append((name, node.name, len(code)))
 
     assert long == []
 

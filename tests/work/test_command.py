@@ -30,26 +30,18 @@ def environment():
     return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 
 
-def run_all(folder, how, paths):
-    """{name: what the script said, and its exit status}."""
-    call = [sys.executable, str(HERE / "run_scripts.py"), str(folder), how, *map(str, paths)]
-    subprocess.run(call, check=True, timeout=240, env=environment())
-    return {
-        path.stem: SimpleNamespace(
-            out=(folder / f"{path.stem}.out").read_text(),
-            err=(folder / f"{path.stem}.err").read_text(),
-            status=(folder / f"{path.stem}.status").read_text(),
-            report=folder / f"{path.stem}.html",
-        )
-        for path in paths
-    }
-
-
 @pytest.fixture(scope="module")
 def runs(real_torch, tmp_path_factory):
-    """Every script of this folder, run plainly and explained."""
-    paths = scripts("broken") + scripts("doubtful") + scripts("healthy")
-    return {how: run_all(tmp_path_factory.mktemp(how), how, paths) for how in ("plain", "explained")}
+    """{"plain" or "explained": {name: what the script said, and its exit status}}, for every script of this folder."""
+    paths, out = scripts("broken") + scripts("doubtful") + scripts("healthy"), tmp_path_factory.mktemp("scripts")
+    call = [sys.executable, str(HERE / "run_scripts.py"), str(out), *map(str, paths)]
+    subprocess.run(call, check=True, timeout=240, env=environment())
+
+    def said(path):
+        texts = {kind: path.with_suffix(f".{kind}").read_text() for kind in ("out", "err", "status")}
+        return SimpleNamespace(**texts, report=path.with_suffix(".html"))
+
+    return {how: {path.stem: said(out / how / path.stem) for path in paths} for how in ("plain", "explained")}
 
 
 STARTER = re.compile(r'  File "[^"]*(?:run_scripts|work/command)\.py", line .*\n(?:    .*\n)*')

@@ -24,7 +24,7 @@
 # - stop, save and resume a training so that it goes on to the last digit, and find the missing line in reports like the three above;
 # - train a network on real data, look at what it learns, and test it without spoiling it.
 #
-# **Minutes** 180, in three sittings of 70, 60 and 50, with exercises in each and a rest between them, and 10 more for the optional exercise 10.4 · **Needs** lessons 00, 02, 05, 06, 07 and 09 · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
+# **Minutes** 190, in three sittings of 75, 60 and 55, with exercises in each and a rest between them, and 10 more for the optional exercise 10.4 · **Needs** lessons 00, 02, 05, 06, 07 and 09 · **Out of scope** which optimizer is best, second derivatives (lesson 13), many processes (lesson 17)
 #
 # [← 09 The ways out](09_ways_out.ipynb) · [all lessons](home.ipynb) · [11 Custom Functions →](11_custom_functions.ipynb)
 
@@ -218,7 +218,7 @@ contour(valley, {"plain SGD": plain, "with momentum 0.8": momentum}, across="p[0
 #
 # ## Momentum and weight decay: what is added up?
 #
-# A network that learns its examples by heart *overfits*. One means against very large weights is **weight decay**: d · p is added to the gradient of p, and so each step also pulls the weight a little towards 0.
+# A network that learns its examples by heart *overfits*, and often has large weights then. One means against that is **weight decay**: d · p is added to the gradient of p, and so each step also pulls the weight a little towards 0.
 #
 # Here are decay and momentum together, the decay first. The running sum has to be remembered from step to step. It stands in `optimizer.state`, by parameter:
 #
@@ -445,11 +445,13 @@ L.check("10.3", fit)
 # | `clip_grad_norm_(...)` | gradients | gradients, all by one factor |
 # | `optimizer.step()` | gradients, parameters, its state, the rate | parameters, its state |
 # | `scheduler.step()` | its plan, the rate | the rate |
-#
+
+# %% [markdown]
 # ## A rest
 #
 # The second sitting begins with Adam, the optimizer that most networks are trained with. Then come whole trainings: stopping, resuming, changing the model, and sharing it.
-#
+
+# %% [markdown]
 # ## Gradients of 0.001 and of 1000: is there one rate for both?
 #
 # Such gradients may well stand side by side in a deep network. A rate that moves the first parameter throws the other one far away. **Adam** divides each gradient by the size that it usually has. What is left is its sign, and whether it is larger than usual. For each parameter it keeps a count n and two averages, m of its gradient g and s of g², which begin at 0:
@@ -461,7 +463,7 @@ L.check("10.3", fit)
 # p ← p − lr · (m / (1 − b₁ⁿ)) / (√(s / (1 − b₂ⁿ)) + eps)
 # ```
 #
-# The divisors 1 − b₁ⁿ and 1 − b₂ⁿ make up for the start at 0. (eps is tiny, and prevents a division by 0.) In the first step the quotient is 1 or −1, so the step is as long as the rate, unless the gradient is 0:
+# The divisors 1 − b₁ⁿ and 1 − b₂ⁿ make up for the start at 0. (eps is tiny, and prevents a division by 0.) In the first step m is (1 − b₁) g, and its divisor makes g of it again. The root gives |g| in the same way. So the quotient is 1 or −1, and the step is as long as the rate, unless the gradient is 0:
 
 # %% tags=["C10.3"]
 w = torch.tensor([1.0, 1.0], requires_grad=True)
@@ -487,7 +489,7 @@ contour(valley, {"plain SGD": plain, "with momentum 0.8": momentum, "Adam": adam
 # %% [markdown]
 # **Notice:** Adam's first step goes as far along the valley as across it, 0.8 each. The walls do not throw it about. It overshoots, because its average of the gradients is a kind of momentum.
 #
-# Its loss after 30 steps, 1.7, is higher than the 0.1 of momentum. But the rate of SGD was chosen for these walls. With half of that rate momentum ends at 2.9, and with twice of it at 4041. Adam comes near the cross with half of its rate and with twice of it, too.
+# Its loss after 30 steps, 1.7, is higher than the 0.1 of momentum. But the rate of SGD was chosen for these walls. With twice of that rate momentum is thrown out of the valley: 4041. With twice of its own rate Adam still ends at 2.7, and with half of it at 0.4.
 #
 # ## Does Adam's weight decay still pull?
 #
@@ -506,7 +508,8 @@ for kind in (torch.optim.Adam, torch.optim.AdamW):
 
 # %% [markdown]
 # With Adam the decay makes 1000.5 of the gradient of 1000, and that is divided by its own size, so the pull is lost. Beside a gradient of 0 the same decay makes a whole step. With AdamW it takes 5 % of the weight each time, whatever the gradient. So if your decay should pull all weights alike, take AdamW.
-#
+
+# %% [markdown]
 # **10.4 · Write Adam** (10 minutes, optional). Write one step by the four formulas above for all `params`, in place. `state` is a dictionary, empty at first, that you get back each time: under each parameter that has been stepped it holds a dictionary with `"step"`, `"exp_avg"` and `"exp_avg_sq"`. A parameter without gradient is skipped, and `.grad` is only read.
 
 # %%
@@ -603,7 +606,7 @@ print("resumed with both:", train(again, its))
 print("and the saved one now:", saved["optimizer"]["state"])
 
 # %% [markdown]
-# With both, the losses go on as if the training had never been interrupted. A scheduler has a `state_dict()` of its own, and dropout needs the state of the random numbers.
+# With both, the losses go on as if the training had never been interrupted. A scheduler has a `state_dict()` of its own, and dropout (below) needs the state of the random numbers.
 #
 # The last line shows one more trap. A model's `load_state_dict` copies. An optimizer's takes over the very tensors that you give it, so the saved sums went on with the training. Load a `copy.deepcopy` if you need them again.
 #
@@ -804,7 +807,8 @@ L.check("10.6", cures)
 # ## A rest, before real data
 #
 # Up to here every batch was made by hand. In the third sitting you train a network on real handwriting, look at what it learns, and test it.
-#
+
+# %% [markdown]
 # ## What does a loop need to know of its data?
 #
 # The course brings a small data set with it: 1,797 handwritten digits. E. Alpaydin and C. Kaynak of Boğaziçi University let 43 people fill in forms; these are the images of thirteen of them. They gave them to the UCI Machine Learning Repository under the licence CC BY 4.0. (The whole citation stands in `course_lib/teach/data/digits.txt`.) Each image has 8 × 8 pixels, from 0 for white to 1 for black. Each has a *label*, the digit that it is meant to be.
@@ -1012,6 +1016,15 @@ for mode in (net.eval, net.train):
 
 # %% [markdown]
 # In train mode and sorted, two of three answers are wrong. The weights are the same, the images are the same, and only the *company* in which an image comes has changed. Batch norm subtracts the mean of the batch. In a mixed batch that is about the mean of all images. In a batch in which every image is the digit 0, it is the mean of all zeros. So what all zeros have in common is subtracted, and that is what makes them zeros.
+
+# %%
+zeros, all_of_them = images[labels == 0], images.mean(0)
+tiles = {"mean of all": all_of_them, "a zero": zeros[0], "mean of zeros": zeros.mean(0)}
+tiles |= {"zero - all": (zeros[0] - all_of_them + 1) / 2, "zero - zeros": (zeros[0] - zeros.mean(0) + 1) / 2}
+pixels([entry for each in tiles.items() for entry in each])
+
+# %% [markdown]
+# **Notice:** in the last two images the middle grey means 0. If the mean of all is subtracted, a zero can still be seen. If the mean of the zeros is subtracted, hardly anything is left. (Here it is done with pixels. Batch norm does it with the 32 numbers of its layer.)
 #
 # In eval mode the buffers stand in its place, and the company does not matter at all. These are the buffers:
 

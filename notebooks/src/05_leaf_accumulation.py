@@ -15,7 +15,7 @@
 #
 # **You write a training loop from memory. Each of its lines is correct. The loss falls in the first step, and in the second. Then it turns around, climbs above the value that it started with, falls again and climbs again. There is no error and no warning. You make the learning rate smaller, and now it swings more slowly.**
 #
-# The loop runs below, with both learning rates. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`. This lesson is about how it gets there, who may change it afterwards, and who else can see it.
+# The loop runs below, with both learning rates. One line is missing from it. To find out which one, and why its absence is so quiet, you need to know what a backward pass leaves behind when it is over. It is surprisingly little: one tensor for each leaf, in its attribute `.grad`.
 #
 # After this lesson you can
 #
@@ -30,7 +30,6 @@
 
 # %%
 import course_lib as torch
-import warnings
 from fractions import Fraction
 
 from course_lib.teach import chart, expect_error, lesson, step, watch
@@ -93,40 +92,62 @@ step(second)
 # - The sum and the product each take a gradient and send one on. They store nothing.
 # - In the last frame it is the turn of `w`'s box, which is called `AccumulateGrad`. The 5s arrive there, and `.grad` goes from 3s to 8s.
 #
-# So two things happened to the gradient that was already there. It was not replaced: the new one was *added* to it. And the sum was not put into a new tensor. It was written into the old one, which is the tensor that you had put aside. (Its attribute `_version` counts how often its memory was written to: lesson 07.)
+# So two things happened to the gradient that was already there. The new one was *added* to it. And the sum was written into the old tensor, which is the one that you had put aside.
 
 # %% tags=["C05.1", "P12"]
 print(g)
 print("g is w.grad:", g is w.grad)
-print("written to, since it was made:", g._version)
 
 # %% [markdown]
-# The middle line is the reason. `g = w.grad` makes no copy. In Python it gives a second name to the same object, and whoever writes to the object is seen under both names. If you want to keep a gradient, keep a copy of it: `g = w.grad.clone()`.
+# The last line is the reason. `g = w.grad` makes no copy. In Python it gives a second name to the same object, and what is written to the object is seen under both names. To keep a gradient, keep a clone of it:
+#
+# ```text
+#                          after the first pass     after the second
+#
+# g = w.grad               g ------+-> [3., 3.]     g ------+-> [8., 8.]
+#                          w.grad -+                w.grad -+
+#
+# g = w.grad.clone()       g -------> [3., 3.]      g -------> [3., 3.]
+#                          w.grad --> [3., 3.]      w.grad --> [8., 8.]
+# ```
 #
 # > **The rule.** A backward pass *accumulates*: if a leaf has a `.grad` already, what arrives is added to it, in place.
 #
 # ## So why did the loss turn around?
 #
-# You can now read the loop from the beginning. In step 1, `.grad` is empty, the slope 1 arrives, and the step goes from 1 to 0.5. In step 2 the slope 0.5 arrives, and it is *added* to the 1 that is still there. The step subtracts half of 1.5 instead of half of 0.5. From then on, each step moves by everything that has ever arrived.
+# You can now read the loop from the beginning. In step 2 the slope 0.5 arrives, and is *added* to the 1 of step 1. The step subtracts half of 1.5 instead of half of 0.5.
 #
-# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below is the loop with that line, and without it. Each list holds the values of `w`, which are also its slopes. Compare the last two numbers of the second line: what `.grad` holds at the end, and the sum of all five slopes.
+# The line that is missing empties `.grad` before each pass: `w.grad = None`. In training scripts it is usually written `optimizer.zero_grad()`. Below is the loop with that line, and without it. `w` is also the slope of each step. On the right, look for the steps in which `w` is below 0. What does `.grad` hold there?
 
 # %% tags=["C05.7", "P12"]
-for clears in (True, False):
-    w, values = torch.tensor(1.0, requires_grad=True), []
-    for _ in range(5):
-        values.append(w.item())
-        if clears:
+panels = {}
+for name in ("the loop that clears", "the loop that forgets"):
+    w, slopes, held = torch.tensor(1.0, requires_grad=True), {}, {}
+    for number in range(1, 10):
+        slopes[number] = w.item()
+        if name == "the loop that clears":
             w.grad = None
         (w * w / 2).backward()
+        held[number] = w.grad.item()
         with torch.no_grad():
             w -= 0.5 * w.grad
-    print("clears: " if clears else "forgets:", values, "| .grad", w.grad.item(), "| sum of the slopes", sum(values))
+    panels[name] = {"w, the slope of this step": slopes, "what .grad holds": held, "zero": {1: 0.0, 9: 0.0}}
+print("forgets: after step 9 .grad holds", w.grad.item(), "| the sum of all slopes is", sum(slopes.values()))
+chart(panels, across="step", up="value")
 
 # %% [markdown]
-# The loop that clears halves `w` each time, as it should. In the loop that forgets, the two last numbers are equal: `.grad` is the sum of all slopes so far.
+# In the loop that clears, `.grad` is the slope, and `w` is halved in each step. In the loop that forgets, `.grad` is the sum of all slopes so far: the two printed numbers are equal.
 #
-# This is why the mistake is quiet. A sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long.
+# **This sum makes `w` swing.** In step 3 `w` is below 0, and so is its slope. But the slopes 1 and 0.5 are still in `.grad`, so it is above 0, and the step moves `w` on, away from 0. In step 5 the negative slopes outweigh them at last, and `w` turns around. In step 8 the same happens on the other side.
+#
+# The mistake is quiet, because a sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long. Another line that people leave out of this loop is `with torch.no_grad():`, and that one is loud:
+
+# %% tags=["P12"]
+with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
+    w -= 0.5 * w.grad.data
+
+# %% [markdown]
+# The message is about `w`, the leaf that is overwritten while operations are recorded. So the `.data` of an old and widely copied forum answer does not help.
 #
 # ## Exercises: an easy one already now
 #
@@ -177,16 +198,17 @@ for part in parts:
 # The result is 6 and not 4. To see why, ask how much each *sample* counts. That is a slope, too: how much does the loss change when this sample changes? So for once we make the samples a leaf, and read their `.grad`. Since `w` is 1, the loss is the mean of `x` itself.
 
 # %%
+def fractions(grad):
+    return {number: Fraction(slope).limit_denominator(9) for number, slope in enumerate(grad.tolist(), 1)}
+
+
 x = torch.tensor([2.0, 2.0, 2.0, 10.0], requires_grad=True)
 x.mean().backward()
-whole, x.grad = x.grad, None
+counts = {"in the whole batch": fractions(x.grad)}
+x.grad = None
 for part in (x[:3], x[3:]):
     (part.mean() / 2).backward()
-
-counts = {
-    name: {number: Fraction(slope).limit_denominator(9) for number, slope in enumerate(grad.tolist(), 1)}
-    for name, grad in {"in the whole batch": whole, "in two parts": x.grad}.items()
-}
+counts["in two parts"] = fractions(x.grad)
 chart({"how much a sample counts": counts}, across="sample (the fourth is the outlier)", up="slope", bars=True)
 
 # %% [markdown]
@@ -196,7 +218,7 @@ chart({"how much a sample counts": counts}, across="sample (the fourth is the ou
 #
 # **A mean of means is not the mean, unless all parts have the same size.** With equal parts the recipe is fine, which is why it survives. It goes wrong when the last batch is shorter, or when the samples are sentences and you average over their words.
 #
-# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together. `watch` keeps a log of what happens inside, and we show three kinds of its lines:
+# The cure is to decide how much a *sample* should count, and to give it this weight in whatever part it stands. In our batch that is 1/4. So take the sum of each part, and divide by the number of samples in all parts together. `watch` keeps a log of what happens inside, and we print some of it:
 
 # %% tags=["C05.6", "P14"]
 w.grad = None
@@ -205,10 +227,11 @@ with watch() as log:
     for part in parts:
         ((w * part).sum() / samples).backward()
 print(w.grad)
-log.only("saved", "freed", "accumulated")
+for _, _, words, _ in log.only("saved", "freed", "accumulated").lines:
+    print(words.partition(",")[0])
 
 # %% [markdown]
-# That is the 4 of the whole batch. Read the log from the top (its numbers have gaps where other kinds of lines stood; slots: lesson 06, versions: lesson 07): what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
+# That is the 4 of the whole batch. Read the log from the top: what the graph of the first part had saved was freed *before* the second part saved anything. This is what you wanted from micro-batches: only one part's graph is in memory at any time.
 #
 # > **The rule.** Micro-batches add up to the gradient of the whole batch if each sample keeps the weight that it has in the whole batch.
 #
@@ -250,20 +273,20 @@ a.register_hook(lambda grad: print("arrives at a:", grad))
 h, k = a * 3, a * 5
 h.retain_grad()
 (h + k).sum().backward()
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # asking for k.grad gives a warning
-    print("h.grad:", h.grad, "k.grad:", k.grad)
+print("h.grad:", h.grad, "| does k keep its own?", k.retains_grad)
 
 # %% [markdown]
 # The hook ran once, with 8s. The sum over the *paths of one pass* is taken before the leaf is reached (lesson 04). Only the sum over *several passes* is taken in `.grad`.
 #
-# In the cell the two products have names. `h` and `k` are results. They pass their gradients on and keep nothing, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02).
+# Your own engine of lesson 04 cannot do that yet. It has two accumulators for `a` here: one gets 3s, and the other 5s.
+#
+# The products `h` and `k` are results. They keep no gradient, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02).
 #
 # > **The rule.** Only leaves store a gradient unasked, and each of them receives one sum in a pass.
 #
 # ## Is a gradient of zero the same as no gradient?
 #
-# An "empty" `.grad` can be None or a tensor of zeros. The two mean different things. None says that nothing has arrived since `.grad` was None. Zeros can come from two places: you wrote them there, to clear it, or gradients arrived and their sum is zero. Whoever reads `.grad` cannot tell which.
+# An "empty" `.grad` can be None or a tensor of zeros. The two mean different things. None says that nothing has arrived since the leaf was made, or since you last set `.grad` to None. Zeros can come from two places: you wrote them there, to clear it, or gradients arrived and their sum is zero. Whoever reads `.grad` cannot tell which.
 
 # %% tags=["C05.2"]
 u, v, z = (torch.ones(2, requires_grad=True) for _ in range(3))
@@ -273,7 +296,7 @@ print("u.grad:", u.grad, " z.grad:", z.grad)
 # %% [markdown]
 # `u` was multiplied by 0. That is a path like any other, and a zero came along it. `z` was on no path, so it has no gradient at all.
 #
-# There are also two ways of clearing `.grad`: `v.grad = None`, and `v.grad.zero_()`, which writes zeros into it. Here a gradient is put aside twice, and each time cleared in another way.
+# There are also two ways of clearing `.grad`: `v.grad = None`, and `v.grad.zero_()`. Here a gradient is put aside twice, and each time cleared in another way.
 #
 # ```python
 # v = torch.ones(2, requires_grad=True)
@@ -303,7 +326,7 @@ v.grad.zero_()
 print("first:", first, " second:", second)
 
 # %% [markdown]
-# The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`, and its 7s are lost.
+# The first one survived, because `v.grad = None` only made `v` forget it. The second one was overwritten by `zero_()`.
 #
 # An optimizer's `zero_grad()` does the first thing, unless you ask for the second:
 
@@ -343,7 +366,24 @@ L.check("05.1", state)
 # w        = w - lr * velocity
 # ```
 #
-# Let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*.
+# You have met such a sum. With 1 in place of 0.9 nothing fades, and the velocity is what `.grad` held in the loop that forgets. So with momentum 1, a loop that clears should do exactly the same steps:
+
+# %%
+for momentum in (1.0, 0.9):
+    w, values = torch.tensor(1.0, requires_grad=True), []
+    optimizer = torch.optim.SGD([w], lr=0.5, momentum=momentum)
+    for _ in range(100):
+        values.append(w.item())
+        optimizer.zero_grad()
+        (w * w / 2).backward()
+        optimizer.step()
+    same, last = values[:9] == list(slopes.values()), max(values[-10:])
+    print(f"momentum {momentum} | nine steps as in the loop that forgets: {same} | largest w at the end: {last:.3f}")
+
+# %% [markdown]
+# It does, and after 100 steps `w` still swings as far as at first. With 0.9 the swinging dies away. So if you forget to clear, you train with momentum 1.
+#
+# Now let `w` be 1, the velocity 0, and the learning rate 1. In the first step the gradient is 1. In the second step it is *zero*. In the third step it is *None*, and the optimizer leaves a parameter without a gradient out of its step.
 #
 # **Predict.** What is `w` after each of the three steps? Answer with a list of three numbers.
 
@@ -367,32 +407,20 @@ print("at first, and after each step:", walk([one, zero, None]))
 # %% [markdown]
 # **Notice:** the gradient of the second step was zero, and `w` moved by 0.9.
 #
-# The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it. With None, the optimizer leaves this parameter out of the step.
+# The velocity of the first step was still rolling. A zero gradient lets it fade, but it does not stop it.
 #
 # This catches people who *freeze* a layer, that is, who want to keep its weights as they are for a while. Here `w` is to be frozen from the second step on, once with zeros and once with None:
 
 # %%
 frozen = {"zeros": walk([one] + 14 * [zero]), "None": walk([one] + 14 * [None])}
 lines = {name: dict(enumerate(values)) for name, values in frozen.items()}
+lines |= {"−9, the limit": {0: -9.0, 15: -9.0}, "frozen from here": {1: 0.0}}
 chart({"w, frozen from step 2 on": lines}, across="step", up="w")
 
 # %% [markdown]
-# The first step has moved `w` from 1 to 0, and there it was to stay. With None it does. With zeros it drifts away, in the end nearly to −7.
+# The first step has moved `w` from 1 to 0. With None it stays there. With zeros it drifts away, and in the end it comes to −9: the steps 0.9, 0.81, 0.729 and so on add up to 9.
 #
 # > **The rule.** An optimizer takes zeros for a gradient, and None for the absence of one. If it has a memory, this moves weights.
-#
-# ## Why does `w -= lr * w.grad` raise?
-#
-# In the loops of this lesson the step stands in `with torch.no_grad():`. An old and widely copied answer on a forum leaves this line out, and today it fails:
-
-# %% tags=["P12"]
-w = torch.tensor([1.0, 2.0], requires_grad=True)
-(w * w).sum().backward()
-with expect_error(RuntimeError, "a leaf Variable that requires grad is being used in an in-place operation"):
-    w -= 0.1 * w.grad.data
-
-# %% [markdown]
-# The message is about `w`, the leaf on the left, which is overwritten while operations are recorded. So `.data` on the *gradient* does not help, but `with torch.no_grad():` does, because then nothing is recorded.
 #
 # ## Exercises: a step of your own
 #
@@ -410,11 +438,11 @@ L.check("05.5", momentum)
 # %% [markdown]
 # ## A rest
 #
-# You know now how gradients get into `.grad`, and that zero and None differ there. What comes next is the memory in which they lie: who else can see it, and what your own engine has to do about that. You will lend backward a tensor of your own. Is it the same afterwards?
+# You know now how gradients get into `.grad`, and that zero and None differ there. Next comes the memory in which they lie. You will lend backward a tensor of your own. Is it the same afterwards?
 #
 # ## In whose memory does a gradient lie?
 #
-# At the beginning `g` changed although no line of the program wrote to it. Two names stood for one tensor, and you had made the second name yourself. Can it also happen that the *engine* lets two names share one memory?
+# At the beginning `g` changed although no line of the program wrote to it: you had given one tensor two names. Can the *engine*, too, let two names share one memory?
 #
 # Addition is the first suspect. The slope of `a + b` is 1 for both operands, so its node sends the same numbers both ways. Does it send the same *memory*? Then `a.grad` and `b.grad` would be one tensor. We multiply one of them by 100 and look at the other:
 
@@ -426,7 +454,7 @@ print(a.grad.mul_(100), b.grad)
 # %% [markdown]
 # `b.grad` still holds ones. Each leaf has been given a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). Two passes run, one with `given` and one with a clone of it. `data_ptr()` is the address at which a tensor's numbers begin, so a hook on `x` can ask of each gradient that arrives whether it lies in the memory of `given`:
+# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). `data_ptr()` is the address at which a tensor's numbers begin, so a hook on `x` can ask of each gradient that arrives whether it lies in the memory of `given`:
 #
 # ```python
 # x = torch.ones(2, requires_grad=True)
@@ -451,9 +479,9 @@ for gradient in (given, given.clone()):
 print(same)
 
 # %% [markdown]
-# In the first pass, the very numbers that you had in your hand arrived at the leaf, in your memory: backward of a view changes only the shape, from (2, 1) back to (2,). The clone has a memory of its own.
+# In the first pass, the very numbers that you had in your hand arrived at the leaf: backward of a view changes only the shape, from (2, 1) back to (2,). The clone has a memory of its own.
 #
-# > **The rule.** What you hand to backward can arrive at a leaf as it is, in your memory. If you need it afterwards, hand over a clone.
+# > **The rule.** What you hand to backward can arrive at a leaf as it is, in your memory.
 #
 # ## Does the leaf keep that memory?
 #
@@ -471,23 +499,41 @@ print(same)
 L.predict("05.p5", None)
 
 # %% [markdown]
-# Below is what PyTorch printed for this program, and for one with `a + b`, recorded once. The last line is our engine's.
+# This is what PyTorch printed, recorded once, and what our engine says.
 
 # %% tags=["engine"]
-recorded("handed to backward")
+recorded("handed to backward", program=False)
 print("\non our engine `given` still holds", given.tolist())
 
 # %% [markdown]
-# In PyTorch `given` holds 2s. The first pass made its memory the leaf's `.grad`, and the second pass was added into it.
+# In PyTorch `given` holds 2s. The first pass made its memory the leaf's `.grad`, and the second pass was added into it:
+#
+# ```text
+#              before               after the first pass     after the second
+#
+# PyTorch      given --> [1., 1.]   given --+-> [1., 1.]     given --+-> [2., 2.]
+#              x.grad    None       x.grad -+                x.grad -+
+#
+# our engine   given --> [1., 1.]   given --> [1., 1.]       given --> [1., 1.]
+#              x.grad    None       x.grad -> [1., 1.]       x.grad -> [2., 2.]
+# ```
+#
+# So if you need a gradient after you have handed it to backward, hand over a clone.
 #
 # ## Why does it not happen with `a + b`?
 #
-# There one tensor is on its way to two leaves. If both of them kept it, they would share one `.grad`. So PyTorch counts who holds the *tensor* that arrives. If anybody but the pass itself holds it, the leaf gets a copy.
+# Here `(a + b).backward(given)` was run in PyTorch:
+
+# %%
+recorded("handed to a + b", program=False)
+
+# %% [markdown]
+# One tensor was on its way to two leaves. If both had kept it, they would share one `.grad`. So PyTorch counts who holds the *tensor* that arrives. If anybody but the pass itself holds it, the leaf gets a copy.
 #
 # ```text
 #            who holds it            tensor                memory
 #
-# a + b      you, as handed    ---+
+# a + b      you, as given     ---+
 #            on its way to a   ---+-->  shape (2,)   ------>  [1., 1.]
 #            on its way to b   ---+
 #
@@ -498,8 +544,8 @@ print("\non our engine `given` still holds", given.tolist())
 #
 # **Notice:**
 #
-# - With `a + b`, *one tensor* has three holders. PyTorch sees that, and each leaf gets a copy.
-# - With the view there are *two tensors* in *one memory*. Each of them has one holder, so PyTorch sees nobody else, and the leaf keeps what arrives.
+# - With `a + b`, *one tensor* has three holders. PyTorch sees that, and copies.
+# - With the view there are *two tensors* in *one memory*, each with one holder. PyTorch sees nobody else, and the leaf keeps what arrives.
 # - Our engine also asks who else sees the *memory*. It finds `given`, and copies.
 #
 # ## Exercises: whose memory it is
@@ -520,7 +566,7 @@ L.check("05.6", passes)
 #
 # Your engine from lesson 04 makes a new `AccumulateGrad` each time a leaf is used, and it adds out of place: `leaf.grad = leaf.grad + grad`. Now you know what it should do. In `my_engine.py`, which lies beside this notebook:
 #
-# 1. Make one accumulator for each leaf, and use it again as long as a graph still holds it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
+# 1. Make one accumulator for each leaf, so that it receives one sum in a pass. Use it again as long as a graph still holds it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
 # 2. When the first gradient arrives, store a **clone** of it. For that, give your table a row for `clone`: it copies, and its slope is 1. (Copying every time is simpler than asking who else sees the memory, and never wrong.)
 # 3. When `.grad` is there already, add to it **in place**, so that whoever holds the tensor sees the sum.
 #
@@ -563,7 +609,7 @@ L.check("05.2", verdicts)
 #
 # *What arrives is added*
 #
-# - **C05.1** A second `backward()` adds to `.grad` in place: the same tensor, one version on.
+# - **C05.1** A second `backward()` adds to `.grad` in place: the sum stands in the same tensor.
 # - **C05.3** A leaf that is reached along two paths receives their sum, once.
 # - **C05.5** A tensor that is not a leaf keeps its gradient only if `retain_grad()` was called on it.
 # - **C05.7** Without clearing, step k moves by the learning rate times the sum of the gradients of steps 1 to k.

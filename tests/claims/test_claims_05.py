@@ -7,7 +7,7 @@ from claims_kit import leaf
 
 
 def test_c05_1_added_in_place(torch):
-    """A second `backward()` adds to `.grad` in place: the same tensor, one version on."""
+    """A second `backward()` adds to `.grad` in place: the sum stands in the same tensor."""
     w = leaf(torch, 1.0, 2.0)
     (w * 3).sum().backward()
     g, before = w.grad, w.grad._version

@@ -36,6 +36,15 @@ def test_whole_numbers_have_whole_ticks():
         assert (">2.5<" in svg) == halves
 
 
+def test_two_points_of_one_height_are_a_level():
+    """They are no data, so they get no marks, neither in the picture nor beside it; points of two heights get both."""
+    marks = [
+        drawing(chart({"one": {"limit": {0: 1.0, 9: last}}}, across="step", up="loss")).count("#0072b2")
+        for last in (1.0, 2.0)
+    ]
+    assert marks[0] < marks[1]
+
+
 def test_bars_stand_side_by_side_with_their_numbers():
     """Fractions are written as fractions, in the text and at the bars; a bar for each point and no line."""
     shares = {"whole": {1: Fraction(1, 4), 2: Fraction(1, 4)}, "parts": {1: Fraction(1, 6), 2: Fraction(1, 2)}}

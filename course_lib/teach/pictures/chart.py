@@ -34,6 +34,7 @@ HATCHES = ("", "//", "..", "xx", "--", "||")  # and that of bars
 
 def chart(panels, across, up, log=False, numbers=False, bars=False):
     """Lines in one or more panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both logarithmic.
+    Two points of one height are a level to compare with: a thin line without marks.
 
     numbers: each point's number stands beside it, the axis across has its ticks where the points are, and a line
     whose points are all of one height is drawn thin, without marks.
@@ -49,7 +50,7 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
             if bars:
                 stand_bars(axis, lines)
             for (label, points), mark, colour in zip(() if bars else lines.items(), MARKS, COLOURS, strict=False):
-                if numbers and len(set(points.values())) == 1:
+                if len(set(points.values())) == 1 and (numbers or len(points) == 2):
                     mark = "--"
                 axis.plot(list(points), list(points.values()), mark, color=colour, label=label, markersize=5)
             axis.set(title=title, xlabel=across, **({"xscale": "log", "yscale": "log"} if log else {}))

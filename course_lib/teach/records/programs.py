@@ -249,12 +249,13 @@ x, given = torch.ones(2, requires_grad=True), torch.ones(2, 1)
 x.view(2, 1).backward(given)
 x.view(2, 1).backward(given.clone())
 print("given:", given.tolist(), "in the memory of x.grad:", given.data_ptr() == x.grad.data_ptr())
-
-a, b, handed = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True), torch.ones(2)
-for leaf in (a, b):
-    leaf.register_hook(lambda grad: print("a + b: what arrives is the tensor handed:", grad is handed))
-(a + b).backward(handed)
-apart = len({each.data_ptr() for each in (handed, a.grad, b.grad)})
-print("a + b: handed, a.grad and b.grad lie in", apart, "memories")
+""",
+    "handed to a + b": """\
+a, b, given = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True), torch.ones(2)
+a.register_hook(lambda grad: print("what arrives at a is the tensor `given` itself:", grad is given))
+b.register_hook(lambda grad: print("what arrives at b is the tensor `given` itself:", grad is given))
+(a + b).backward(given)
+memories = {each.data_ptr() for each in (given, a.grad, b.grad)}
+print("given, a.grad and b.grad lie in", len(memories), "memories")
 """,
 }

@@ -15,7 +15,7 @@
 #
 # **Your training runs for hours without trouble. Then you add a loop that measures the loss on the validation set. It has the same model, the same kind of data, and no backward pass at all. After a few hundred batches, the memory is full. You search for help, and the first three answers say: write `.detach()`; write `.data`; write `with torch.no_grad():`. They are given as if it were all the same.**
 #
-# It is not. There are seven common ways to take a value out of the graph: `detach()`, `.data`, `clone()`, `numpy()`, `item()`, `no_grad` and `inference_mode`. They differ in three questions. Does the result share its **memory** with the tensor that it comes from? Does it share the **version counter**, so that a write to it is noticed? And is it really outside of the **graph**? Depending on the answers, the same little program ends with the right gradient, with an error, or with a wrong number and no error.
+# It is not. There are seven common ways to take a value out of the graph: `detach()`, `.data`, `clone()`, `numpy()`, `item()`, `no_grad` and `inference_mode`. They differ in three questions. Does the result share its **memory** with the tensor that it comes from? Does it share the **version counter**, so that a write to it is noticed? And is it really outside of the **graph**? The answers decide what a write to the result does to your gradients.
 #
 # After this lesson you can
 #
@@ -24,13 +24,13 @@
 # - train a recurrent network step by step, and two networks against each other, without an error and without silencing one;
 # - keep a running loss that does not fill your memory.
 #
-# **Minutes** 115, in two sittings of 65 and 50 with a rest between them · **Needs** lessons 00, 05, 06 and 07 · **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
+# **Minutes** 120, in two sittings of 60 and 60 with a rest between them · **Needs** lessons 00, 05, 06 and 07 · **Out of scope** views in general (lesson 08), optimizer classes (lesson 10)
 #
 # [← 08 Views share memory](08_views.ipynb) · [all lessons](home.ipynb) · [10 A training loop →](10_training_loop.ipynb)
 
 # %%
 import course_lib as torch
-from course_lib.teach import chart, compare, draw, expect_error, ledger, lesson, show, step
+from course_lib.teach import compare, draw, expect_error, ledger, lesson, show, step
 
 L = lesson(9)
 
@@ -55,7 +55,7 @@ print("training:  ", bytes_held(train=True))
 print("validation:", bytes_held(train=False))
 
 # %% [markdown]
-# We come back to these two loops after the rest. First we look at the exits themselves, one after the other.
+# We come back to these two loops before the rest, when we have looked at the exits one by one.
 #
 # ## Three ways to write 30: which of them does backward notice?
 #
@@ -96,7 +96,26 @@ for name, leave in ways.items():
     print(f"{name}:", outcome(x, lambda y=y: y))
 
 # %% [markdown]
-# Three spellings, three different results: an error, a wrong number, and the right number. Let us look at the wrong number, because it is the dangerous one. Below is the graph before the write and after it, and a list of what has changed.
+# Three spellings, three different results. Here are the three programs after the write, in one picture:
+
+# %%
+ys, names = [], {}
+for name, leave in ways.items():
+    x = torch.tensor([3.0], requires_grad=True)
+    y, out = (x * x).sum(), leave(x)
+    out[0] = 30.0
+    ys.append(y)
+    names |= {f"{name}: x": x, f"{name}: out": out, f"{name}: y": y}
+draw(*ys, out, names=names)
+
+# %% [markdown]
+# **Notice:**
+#
+# - `detach`: one memory, and one counter. The write moved it to version 1, so both saved slots are STALE: an error, before a wrong step can be taken.
+# - `.data`: one memory, and two counters. The write was counted at `out` only, and `x` still says version 0. Nothing is stale, so backward multiplies by whatever lies in the memory now: 2 · 30 = 60.
+# - `clone`: two memories, so the write never reached `x`. And `out` is still in the graph: its nodes 7 and 8 are the copying and the write.
+#
+# The check of lesson 07 compares counters, not values. This makes the second program the dangerous one. Here it is again, before the write and after it:
 
 # %%
 x = torch.tensor([3.0], requires_grad=True)
@@ -106,12 +125,7 @@ alias[0] = 30.0
 compare(before, draw(y, alias))
 
 # %% [markdown]
-# **Notice:**
-#
-# - Nothing is marked as stale. The product saved `x` at version 0, and `x` still says version 0. But it holds 30.
-# - `alias` lies in the memory of `x`, with a counter of its own. The write was counted there, and only there.
-#
-# The check of lesson 07 compares counters, not values. `detach()` hands out the source's own counter, so its write was noticed: an error, before a wrong step could be taken. `.data` has a fresh counter. The memory changes, the counter of `x` does not, and backward multiplies by whatever lies in the memory now: 2 · 30 = 60. And `clone()` has a memory of its own, so the write never reached `x`.
+# **Notice:** the two saved slots hold another number than the one that was saved, and say "v0, now v0".
 #
 # > **The rule.** A write through `detach()` is counted, and a write through `.data` is not. Both reach the tensor.
 #
@@ -140,7 +154,7 @@ x = torch.tensor([3.0], requires_grad=True)
 y, c = (x * x).sum(), x.clone()
 c.mul_(10)
 y.backward()
-(c * 1).sum().backward()
+c.sum().backward()
 print(x.grad, "version", x._version, c)
 
 # %% [markdown]
@@ -192,9 +206,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
 #
 # ## And `inference_mode`, and `eval()`?
 #
-# `inference_mode` goes one step further and drops the counter as well. A tensor that is made inside has none. Then nobody could notice a write to it, so it must never be saved for a backward pass. Which operations will then accept it outside of the block? Below, an addition, a product with a clone of it, and a product try.
-#
-# `eval()` is often mentioned together with these, and it is something else altogether. It tells layers such as dropout to behave as they do in use. Recording and counting go on as before.
+# `inference_mode` goes one step further and drops the counter as well. A tensor that is made inside has none. Then nobody could notice a write to it, so it must never be saved for a backward pass. Below, it meets an addition, a product with a clone of it, and a product.
 
 # %% tags=["C09.5", "C09.10", "P21"]
 x = torch.tensor([3.0], requires_grad=True)
@@ -210,11 +222,11 @@ print("under eval():", torch.nn.Dropout(0.5).eval()(x * x))
 # %% [markdown]
 # An addition saves nothing and accepts the inference tensor. A product has to save it, and refuses. `clone()` outside of the block makes an ordinary tensor of it.
 #
-# The last line still has a `grad_fn`. So a validation loop needs both: `eval()`, so that the layers behave, and `no_grad` or `inference_mode`, so that no graph is built.
+# `eval()` is something else altogether. It tells layers such as dropout to behave as they do in use. Recording and counting go on: the last line still has a `grad_fn`. So a validation loop needs both: `eval()`, so that the layers behave, and `no_grad` or `inference_mode`, so that no graph is built.
 #
 # > **The rule.** Use `no_grad` for values that may meet a graph again, and `inference_mode` for values that never will.
 #
-# **How our engine does it.** The whole difference between `detach()` and `.data` is which counter the new tensor is given. `alias`, which `detach()` calls, hands over the source's own. `.data` makes a new tensor, which begins at version 0. (The lines about inference are for tensors that have no counter.)
+# **How our engine does it.** The whole difference between `detach()` and `.data` is which counter the new tensor is given. `alias`, which `detach()` calls, hands over the source's own. `.data` makes a new tensor, which begins at version 0. (`or counter_of(tensor)` makes the counter if there is none yet. The two lines about inference are for tensors without one.)
 
 # %% tags=["engine"]
 show("engine.tensor.alias")
@@ -241,7 +253,7 @@ L.check("09.1", table)
 # %%
 ways["numpy"] = lambda x: torch.from_numpy(x.detach().numpy())
 ways["item"] = lambda x: torch.tensor([x.item()])
-ways["no_grad"] = torch.no_grad()(lambda x: x * 1)
+ways["no_grad"] = torch.no_grad()(lambda x: x * 1)  # all of the function runs under no_grad
 ways["inference_mode"] = torch.inference_mode()(lambda x: x * 1)
 
 # %% tags=["P15", "P21"]
@@ -289,35 +301,44 @@ verdicts = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G
 L.check("09.2", verdicts)
 
 # %% [markdown]
-# ## A rest
-#
-# You have seen all the exits. The second half is about situations in which people need one: a running loss, a state that is carried on, a path to be cut, and two networks that play against each other.
-#
 # ## Why does a running total fill the memory?
 #
-# Now we can explain the two loops from the beginning. First their memory:
-
-# %%
-kinds = ("training", "validation")
-lines = {kind: dict(enumerate(bytes_held(train=kind == "training"), 1)) for kind in kinds}
-chart({"the two loops": lines}, across="batch", up="bytes held", numbers=True)
-
-# %% [markdown]
-# The two loops differ only in the backward pass. `total = total + loss` makes a new tensor with a node, and this node leads to the node of `loss` and to everything behind it. As long as `total` lives, all of these graphs live. In training, each backward pass releases what its graph had saved, and only the nodes pile up. In validation nothing is ever released: each batch leaves its 4000 bytes behind.
+# Back to the two loops: training held no bytes after a batch, and validation held 4000 more each time. They differ only in the backward pass. `total = total + loss` makes a new tensor with a node, and this node leads to the node of `loss` and to everything behind it. As long as `total` lives, all of these graphs live. In training, each backward pass releases what its graph had saved, and only the nodes pile up. In validation nothing is ever released: each batch leaves its 4000 bytes behind. One backward pass from the total shows both:
 
 # %% tags=["C09.8", "P16"]
 w, total = torch.ones(1000, requires_grad=True), 0.0
 with ledger(leaves=False) as held:
     for batch in (1.0, 2.0, 3.0):
         total = total + (w * batch).exp().sum()
-        print(held.now, "bytes are held")
+    print(held.now, "bytes are held by three graphs")
     total.backward()
 print(held.now, "bytes, but the total still has its", total.grad_fn.name())
 
 # %% [markdown]
-# **Notice:** the bytes fall when a backward pass runs through all three graphs, or when `total` is let go. A validation loop has none.
-#
 # A running loss is meant to be read, not to be differentiated. So make it a number: `total += loss.item()`. In a loop that never calls `backward()`, compute everything under `no_grad` as well. Then the batch at hand saves nothing, either.
+#
+# ## Exercises: the story of the beginning
+#
+# **09.5 · A bug report** (8 minutes). "Validation runs out of memory after some hundred batches. Training
+# does not, with the same model." Here is the validation loop; `loss_of(batch)` builds a graph. Return the
+# total as a Python number, with at most one batch's activations alive at a time (they are gone when the next
+# forward begins), and leave every `.grad` alone.
+
+
+# %%
+def evaluate(torch, loss_of, batches):
+    total = 0.0
+    for batch in batches:
+        total = total + loss_of(batch)
+    return total.item()
+
+
+L.check("09.5", evaluate)
+
+# %% [markdown]
+# ## A rest
+#
+# You have seen all the exits, and the story of the beginning is explained. Three more situations come: a state that is carried on, a path to be cut, and two networks that play against each other. A question for the break: a total is only read, but the next step computes with the state. Does it need the state's graph, too?
 #
 # ## A recurrent network learns at every step: where does it raise?
 #
@@ -344,7 +365,7 @@ w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
 h = torch.tanh(w * h)
 ((h - 1) ** 2).backward()
 loss = (torch.tanh(w * h) - 1) ** 2
-draw(loss)
+draw(loss, parts={"step 0": (1, 2), "step 1": (3, 6)})
 
 # %% [markdown]
 # **Notice:**
@@ -353,22 +374,27 @@ draw(loss)
 # - There the slots say FREED. The backward pass of step 0 released what its nodes had saved.
 # - `#4` and `#5` are values without a name: what the nodes 4 and 5 made.
 #
-# So the pass of step 1 walks into the graph of step 0 and finds it empty. That is the error "Trying to backward through the graph a second time".
-#
-# What you *mean* is that the state, by now, is just a number. Here is the pass on the graph that you saw. Go to the last frame: it has come to the nodes of step 0, and stops there.
+# Here is the pass as it goes from node 3 in step 1 to node 2 in step 0:
 
 # %% tags=["C09.7", "P7"]
-step(loss)  # the state is attached
+step(loss).part(4, 5)  # the state is attached
 
 # %% [markdown]
-# So take the state out of the graph between two steps, with `detach()`. Gradients then stop there, and each step learns from its own loss alone:
+# The pass of step 1 walks into the graph of step 0 and finds it empty. That is the error "Trying to backward through the graph a second time".
+#
+# What you *mean* is that the state, by now, is just a number. So take it out of the graph between two steps, with `detach()`:
 
 # %% tags=["C09.7", "P7"]
 w.grad, state = None, h.detach()
-((torch.tanh(w * state) - 1) ** 2).backward()
+loss = (torch.tanh(w * state) - 1) ** 2
+cut = draw(h, loss, parts={"step 0": (1, 2), "step 1": (3, 6)})
+loss.backward()
 print("with detach, this step's gradient alone:", w.grad)
+cut
 
 # %% [markdown]
+# **Notice:** no arrow leads from node 3 to node 2 any more. `state` lies in the memory of `h` and has no history, so gradients stop there, and each step learns from its own loss alone.
+#
 # This is called **truncated backpropagation through time**, TBPTT for short. Usually one does not cut after each step, but after a *window* of 20 or 50. Then the losses of a window are added up, one pass runs through all of its steps, and the state is detached once. Here are windows of two steps:
 
 # %% tags=["C09.7", "P7"]
@@ -406,7 +432,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation", sho
             w -= 0.1 * w.grad
 
 # %% [markdown]
-# A node of an earlier step saved `w`, and `w` has been overwritten since.
+# The steps 0 and 1 pass. Step 2 walks back into step 1, which saved `w` at version 1, and `w` is at version 2 by now.
 #
 # > **The rule.** Detach the state that one pass hands to the next one. Otherwise the next pass walks back into a graph whose slots are empty.
 #
@@ -461,7 +487,7 @@ for name, cut in cuts.items():
         print(name, "error:", str(error).partition(" (")[0])
 
 # %% [markdown]
-# Each of the two states leads back into the step before. If one of them is still attached, the next pass walks along it, and finds empty slots. So truncated backpropagation through time cuts *everything* that is carried on: both states of an LSTM, and whatever else your loop takes along.
+# Each of the two states leads back into the step before. If one of them is still attached, the next pass walks along it, and finds empty slots. So truncated backpropagation through time cuts *everything* that is carried on.
 #
 # > **The rule.** Detach every tensor that crosses the border between two windows, and carry on its value.
 #
@@ -469,7 +495,7 @@ for name, cut in cuts.items():
 #
 # Sometimes a tensor is to count as a constant in one place, and not in another. `x * x.detach()` has the value x². But its slope is x, not 2x, because the second factor counts as a number. In papers this is called **stop-gradient**. The targets of reinforcement learning are detached in this way.
 #
-# With the same idea you can send a gradient through a threshold, which has none. Look at `through` below: which values has it, and which gradient comes to `p`?
+# With the same idea you can send a gradient through a threshold, which has none: `through`, below.
 
 # %% tags=["C09.9", "P9"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -493,36 +519,36 @@ g, d = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=Tr
 fake = g * 5
 score = d * fake
 with torch.no_grad():
-    d -= 1.0  # the discriminator's step
+    d -= 1.0  # stands for the discriminator's backward pass and step
 with expect_error(RuntimeError, "has been modified by an inplace operation"):
     (-score).backward()
 
 # %% [markdown]
-# Two repairs are in use. The first detaches the fake, and then the same program runs. The second computes the score again, after the step. Here are both losses, and their graphs:
+# Two repairs are in use: score the *detached* fake before the step, or score the *attached* fake after the step. Here are both losses, and their graphs:
 
 # %% tags=["P9"]
 d = torch.tensor(3.0, requires_grad=True)
 fake = g * 5
 constant = fake.detach()
-silenced = -(d * constant)  # scored before the step, as above
+before_step = -(d * constant)
 with torch.no_grad():
     d -= 1.0
-right = -(d * fake)  # scored after the step
-draw(silenced, right, detail=0)
+after_step = -(d * fake)
+draw(before_step, after_step, detail=0, parts={"before the step": (2, 3), "after the step": (4, 5)})
 
 # %% [markdown]
-# **Notice:** only one of the two losses has a way to `g`. The other one has only the way to `d`: it was computed from `constant`, which has no history.
+# **Notice:** a way to `g` begins at `after_step`: from node 5 to 4, to 1, to `g`. From `before_step` there is only the way to `d`, because `constant` has no history.
 
 # %% tags=["P9"]
-for name, loss in {"silenced": silenced, "right": right}.items():
+for name, loss in {"before_step": before_step, "after_step": after_step}.items():
     g.grad = d.grad = None
     loss.backward()
-    print(f"{name:8} g gets {g.grad}, and d gets {d.grad}")
+    print(f"{name:11} g gets {g.grad}, and d gets {d.grad}")
 
 # %% [markdown]
-# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient at all. If you score again after the step, the loss is about the `d` that exists now, and the way to `g` is open.
+# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient. If you score again after the step, the loss is about the `d` that exists now, and the way to `g` is open. So the *generator's* loss never detaches the fake. Is there a loss in this game that must not reach `g`? Look for it in 09.4: the `detach` belongs there.
 #
-# In both cases `d` gets a gradient of −5, too. It comes from the *generator's* loss, and is not meant for `d`. So clear it before the discriminator's next pass. (`silenced` was scored by the old `d`, and does not raise: with a constant fake, its product saved only the fake.)
+# In both cases `d` gets a gradient of −5, too. It comes from the generator's loss, and is not meant for `d`. So clear it before the discriminator's next pass. (`before_step` was scored by the old `d`, and does not raise: with a constant fake, its product saved only the fake.)
 #
 # > **The rule.** An error about a stale tensor says that a computation is out of date: compute it again, or let the part that is out of date end where you want it to. A `detach` that only silences the error often ends the learning as well.
 #
@@ -536,8 +562,6 @@ for name, loss in {"silenced": silenced, "right": right}.items():
 L.build("09")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine shows why `.data` is dangerous and `detach()` is not.
-#
 # ## Exercises
 #
 # **09.3 · Carry the state** (5 minutes). Repair the loop with one call: each step learns from its own loss,
@@ -576,23 +600,6 @@ def play(torch, g, d, z, real, lr):
 
 
 L.check("09.4", play)
-
-# %% [markdown]
-# **09.5 · A bug report** (8 minutes). "Validation runs out of memory after some hundred batches. Training
-# does not, with the same model." Here is the validation loop; `loss_of(batch)` builds a graph. Return the
-# total as a Python number, with at most one batch's activations alive at a time (they are gone when the next
-# forward begins), and leave every `.grad` alone.
-
-
-# %%
-def evaluate(torch, loss_of, batches):
-    total = 0.0
-    for batch in batches:
-        total = total + loss_of(batch)
-    return total.item()
-
-
-L.check("09.5", evaluate)
 
 # %% [markdown]
 # **09.6 · Two states, in windows** (10 minutes). Train an LSTM cell with truncated backpropagation through time. `inputs` has the shape (time, batch, features). The states begin as zeros. The loss of a step is `(h * h).sum()`. After every `window` steps there is one backward pass for the sum of their losses. It reaches through the whole window and no further, and the values of both states go on into the next one. If the sequence ends in the middle of a window, the shorter one is trained on, too. Return the last pair `(h, c)`, without a history. This version raises; leave clearing of gradients to the caller.

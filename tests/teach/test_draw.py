@@ -195,6 +195,18 @@ def test_a_detached_tensor_is_not_taken_for_the_operand(torch):
     assert re.search(r"y +\[\[1.\]\]; v0; from x, weight;", text)
 
 
+def test_a_detached_operand_is_not_taken_for_its_source(torch):
+    """A product that saved `state.detach()` is drawn with that tensor, not with `state`, which shares its memory."""
+    w = torch.tensor(2.0, requires_grad=True)
+    state = w * 3
+    cut = state.detach()
+    y = w * cut
+    text = draw(state, y).text
+
+    assert "saved other = cut: v0, now v0" in text
+    assert "y      12.; v0; from w, cut; grad_fn" in text
+
+
 def test_a_ring_is_closed(torch):
     """A .grad whose history leads back to its leaf has an arrow from the leaf; another .grad makes no ring."""
     w = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -141,6 +141,17 @@ def test_one_tensor_on_two_arrows_is_said_where_a_hook_changes_a_gradient(torch)
     assert said == [True, True, False]
 
 
+def test_slots_that_an_earlier_pass_emptied_are_called_freed(torch):
+    """A node that a pass will reach with empty slots says so in every frame; what this pass frees is told apart."""
+    needs_pictures()
+    w = leaf(torch, 0.5)
+    h = torch.tanh(w)
+    (h * h).sum().backward()
+    drawn = pictures(step((h * h).sum()).html)
+
+    assert [svg.count("slots: FREED") for svg in drawn] == [1] * len(drawn)
+
+
 def test_words_are_escaped(torch):
     """What comes from outside cannot add elements to the page."""
     x = leaf(torch, 2.0)

@@ -13,6 +13,7 @@ import re
 from course_lib.teach.instruments import step_text
 from course_lib.teach.pictures import layout
 from course_lib.teach.pictures.dotsource import short
+from course_lib.teach.pictures.graphmodel import FREED
 from course_lib.teach.pictures.lanes import text_width
 
 WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels
@@ -183,6 +184,8 @@ class Pages:
                      for step in recording.steps for one in step.sent}  # fmt: skip
         self.holdings = self.all_holdings(frames)
         self.struck = {i for step in recording.steps for i, _, _ in step.written}
+        emptied = [any(slot.state == FREED for slot in node.slots) for node in self.graph.nodes]
+        self.emptied = {i for i, empty in enumerate(emptied) if empty}  # by an earlier pass
         nodes = dict.fromkeys(frame.step.node for frame in frames if frame.step is not None)
         if frames and frames[0].step is None:
             nodes |= dict.fromkeys(order[:FEW])
@@ -278,7 +281,8 @@ class Pages:
         return 5 * math.ceil(size / 5)  # boxes of about one width look calmer when they have one width
 
     def height(self, i):
-        return round(LINE * (len(self.name_lines(i)) + 2 + self.graph.nodes[i].accumulates + (i in self.struck)) + 9)
+        more = self.graph.nodes[i].accumulates + (i in self.struck) + (i in self.emptied)
+        return round(LINE * (len(self.name_lines(i)) + 2 + more) + 9)
 
     def lines(self, i, frame):
         """(class, name, word, lines) of a box in a frame: what it is, what it does, what it holds."""
@@ -296,6 +300,8 @@ class Pages:
             held.append(("holds " + clip(frame.buffers[i]), ""))
         elif state == "d" and i in frame.freed:
             held.append((f"{frame.freed[i]} freed", ""))
+        if i in self.emptied:
+            held.append(("slots: FREED", ""))
         return state, name, word, held
 
     def state(self, i, frame):

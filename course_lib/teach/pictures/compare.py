@@ -427,6 +427,10 @@ class Differences:
             yield f"{self.holds(self.before, a)} -> {self.holds(self.after, b)}"
         elif a.content != b.content:
             yield f"{a.content} -> {b.content}"
+        elif b.state == OK and a.value is not None and (a.saved, a.now) == (b.saved, b.now):
+            old, new = self.before.values[a.value].preview, self.after.values[b.value].preview
+            if old != new:
+                yield f"{old} -> {new}, and its counter has not moved"
 
     @staticmethod
     def holds(side, slot):

@@ -247,10 +247,10 @@ class Reader:
 
     def place_saved(self, slot, tensor, node, named):
         """Say what a slot holds: a value that has its own box, or the content itself."""
-        slot.value = self.by_id.get(id(tensor))
+        slot.value = self.value(tensor) if named else self.by_id.get(id(tensor))
         if slot.value is None:
             slot.value = self.twin(tensor, node)
-        if slot.value is None and (named or self.has_history(tensor)):
+        if slot.value is None and self.has_history(tensor):
             slot.value = self.value(tensor)
         if slot.value is None and RESULT.match(slot.name.partition("[")[0]):
             slot.value = self.value(tensor, f"#{self.backs[node].number}")

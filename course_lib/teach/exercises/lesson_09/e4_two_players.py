@@ -185,7 +185,7 @@ EXERCISE = Exercise(
                 "new tensor, which is called d inside the function only.",
                 edit("with torch.no_grad():\n        d -=", "d = d -", "d.grad = ", "")),
         Mistake("shared graph released", "A pass walks through a graph that an earlier pass has released. Whatever "
-                "both losses lead through, such as `fake`, is released by the first.",
+                "both losses lead through, such as a score or `fake`, is released by the first.",
                 edit(".detach()", "", "* d.grad", "* d.grad\n    g.grad = None")),
         Mistake("untrained generator", "g is to be moved, and no gradient has come to it: no pass from a loss of its "
                 "own has reached it.",

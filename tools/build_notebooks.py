@@ -221,7 +221,7 @@ def as_png(svg: str) -> bytes:
     from PIL import Image
 
     smaller = re.sub(
-        r"(font-size[=:]\W*)([\d.]+)", lambda m: f"{m[1]}{float(m[2]) * PNG_FONT_SCALE:.2f}",
+        r"(font-size[=:]\W*|\bfont:)([\d.]+)", lambda m: f"{m[1]}{float(m[2]) * PNG_FONT_SCALE:.2f}",
         re.sub(r'font-family="[^"]*"', f'font-family="{PNG_FONT}"', svg),
     )  # fmt: skip
     drawn = resvg_py.svg_to_bytes(

@@ -12,6 +12,7 @@ from course_lib.teach.pictures.tensor_facts import is_tensor
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 SECOND_TIME = "backward through the graph a second time"
+NO_HISTORY = "does not require grad and does not have a grad_fn"
 MOST = 20_000  # nodes of a graph that are looked through
 
 
@@ -41,6 +42,7 @@ class Finding:
     explanation: object
     lines: list = field(default_factory=list)
     notes: list = field(default_factory=list)  # what could not be found, and why
+    facts: dict = field(default_factory=dict)  # what the record adds to the facts of the message
 
 
 def shown(file):
@@ -78,10 +80,15 @@ def find(error, recorder):
         finding.notes.append(
             "The node that failed was not found: its graph is gone, or the pass was started from C++."
         )
+    elif NO_HISTORY in message:
+        tell_cut(finding, recorder, tensors)
+    code = frame and frame.f_code
     if frame is not None:
-        code = frame.f_code
         finding.lines.append(Line("failed", code.co_filename, number, code.co_qualname, "the error was raised here"))
     finding.explanation = explained(kind, message, tensors, culprit, raised, frame, number)
+    finding.explanation.facts |= finding.facts
+    if kind == "AttributeError" and frame is not None and ".grad" not in linecache.getline(code.co_filename, number):
+        finding.explanation.row = None  # None of another kind
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
         finding.explanation.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
     return finding
@@ -152,11 +159,11 @@ def failing_slot(tensors, is_it, among=None):
 
 def tell_saved(finding, recorder, node, slot, versions, first):
     """The lines that saved and changed, or that built and walked, what the failing node needed."""
-    name, call = node.name(), recorder.call_of(sequence_nr(node))
+    name, call = node.name(), recorder.call_of(node)
     if call is None or call[1] is None:
         finding.notes.append(f"{name} was made before the record begins, in another thread, or inside a backward pass.")
         return
-    _, place, memories = call
+    _, place, memories, _ = call
     if versions is None:
         finding.lines.append(at("built", place, f"this line made {name}, whose saved tensors are gone"))
         if first is not None:
@@ -166,11 +173,52 @@ def tell_saved(finding, recorder, node, slot, versions, first):
     what = "a tensor" if slot == "saved_tensors" else f"`{slot}`"
     finding.lines.append(at("saved", place, f"{name} saved {what} here, at version {wanted}"))
     writes = recorder.writes_to(set(memories), wanted + 1, now)
+    if writes:
+        finding.facts |= {"by": writes[0].name, "leaf": writes[0].leaf}
+        if writes[0].leaf:
+            finding.facts["origin"] = "The tensor is a parameter, or a view of one, such as the transposed weight of a Linear."
     for write in writes[:3]:
         if write.place is not None:
-            said = f"{write.name} wrote to it: version {write.version - 1} → {write.version}"
+            name = f"the optimizer ({write.name})" if write.optimizer else write.name
+            said = f"{name} wrote to it: version {write.version - 1} → {write.version}"
             finding.lines.append(at("changed", write.place, said))
     if len(writes) > 3:
         finding.notes.append(f"It was written to {len(writes) - 3} more times.")
     if not writes:
         finding.notes.append("The write was not seen: it came from C++, from another thread, or from a backward pass.")
+
+
+def tell_cut(finding, recorder, tensors):
+    """The line where the history of what backward() was called on ended; where none was seen, what that means."""
+    cuts = [recorder.cuts[id(one)][1] for one in tensors if not one.requires_grad and id(one) in recorder.cuts]
+    numbers = {cut.place: cut for cut in recorder.numbers_before if cut.place is not None}
+    if cuts and cuts[0].place is not None:
+        finding.facts["cut"], why = why_cut(cuts[0])
+        finding.lines.append(at("cut", cuts[0].place, why))
+    elif numbers:
+        finding.facts["cut"] = "numbers"
+        for place, cut in numbers.items():
+            said = f"{cut.name}() took a number out of the graph: what is computed from it has no history"
+            finding.lines.append(at("cut?", place, said))
+    elif tensors:
+        finding.notes.append(
+            "No line was seen that cuts a history. So it seems that nothing this tensor was computed from requires "
+            "grad. Are the parameters frozen, or is it made of plain numbers?"
+        )
+
+
+def why_cut(cut):
+    """(which cure, a sentence): why the result of a call has no history."""
+    if cut.name == "data":
+        return "left", "`.data` is a tensor without a history"
+    if cut.name in ("detach", "detach_"):
+        return "left", f"{cut.name}() leaves the history behind"
+    if cut.name == "grad":
+        return "grad", "grad() gave gradients without a history: it was not told create_graph=True"
+    if cut.function:
+        return "function", f"no tensor that {cut.name} was given requires grad, and what it uses besides does not count"
+    if not cut.recorded:
+        return "off", f"{cut.name} ran while recording was off (no_grad, inference_mode or set_grad_enabled(False))"
+    if cut.whole:
+        return "whole", f"{cut.name} gives integers or bools, which have no derivative: the history ends here"
+    return "lost", f"the result of {cut.name} has no history, although what went in had one"

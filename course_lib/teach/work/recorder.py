@@ -193,10 +193,10 @@ class Recorder:
         for tensor, version in before:
             if tensor._version != version and (self.memory(tensor), tensor._version) not in inside:
                 place = place or self.place(frame)
-                hidden = len(self.aliases) > 0 and (tensor in self.aliases or tensor._base in self.aliases)
-                base = tensor if tensor._base is None else tensor._base
-                leaf = base.requires_grad and node_of(base) is None
-                stepping = frame.f_code.co_filename.startswith(self.optimizers)
+                stepping, base = frame.f_code.co_filename.startswith(self.optimizers), tensor._base
+                base = tensor if base is None else base
+                hidden = len(self.aliases) > 0 and (tensor in self.aliases or base in self.aliases)
+                leaf = base.requires_grad and (stepping or node_of(base) is None)
                 write = Write(self.memory(tensor), tensor._version, name, place, self.newest, stepping, leaf, hidden)
                 self.writes.append(write)
                 for each in self.watchers:
@@ -220,21 +220,25 @@ class Recorder:
 
     def follow(self, name, before, result, frame):
         """Note where a history ends: an operand has one, or had one; the result has none."""
+        is_tensor, out = isinstance(result, self.tensor), name in NUMBERS
+        if (is_tensor and result.requires_grad) or not (is_tensor or out or type(result) in (tuple, list)):
+            return
         cut = None
         for tensor, _ in before:
             if tensor.requires_grad:
                 cut = name
-            elif id(tensor) in self.cuts:
-                cut = self.cuts[id(tensor)][1]
-            if cut is not None and not getattr(cut, "whole", False):
                 break
+            if (known := self.cuts.get(id(tensor))) is not None:
+                cut = known[1]
+                if not cut.whole:
+                    break
         if cut is None or name.endswith("_like") or name.startswith("new_"):  # these take a shape, and no values
             return
-        results = [one for one in (result if type(result) in (tuple, list) else (result,)) if isinstance(one, self.tensor)]
-        if cut is name or (not results and name in NUMBERS):
+        results = [result] if is_tensor else [] if out else [one for one in result if isinstance(one, self.tensor)]
+        if cut is name or out:
             floats = not results or results[0].is_floating_point() or results[0].is_complex()
             cut = Cut(name, self.place(frame), self.torch.is_grad_enabled(), not floats)
-        if not results and name in NUMBERS:
+        if out:
             self.numbers_out.append(cut)
         for one in results:
             if not one.requires_grad:

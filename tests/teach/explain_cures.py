@@ -164,7 +164,7 @@ CURES = [
         "h = x * 2; h.retain_grad(); h.sum().backward(); assert h.grad.tolist() == [1, 1]",
         "w = (torch.ones(3) * 0.01).requires_grad_(); w.sum().backward(); assert w.grad is not None",
     )),
-    ("grad is None", "x.sum().backward(); x = x - 0.1 * x.grad; x.grad.zero_()", (
+    ("grad is None", "x.grad.zero_(); x.sum().backward()", (
         "x.sum().backward()\nwith torch.no_grad(): x -= 0.1 * x.grad\nx.grad.zero_()",
         "x = (x.detach() * 2).requires_grad_(); x.sum().backward(); x.grad.zero_()",
         "if x.grad is not None: x.grad.zero_()",

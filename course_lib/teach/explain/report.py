@@ -68,7 +68,8 @@ CURES_OF_A_CUT = {  # by what cut the history: see why_cut in work/findings.py
     "`torch.set_grad_enabled(True)`.",
     "whole": "Compute the loss from the numbers before that line: `cross_entropy(logits, target)` in place of argmax, "
     "a sigmoid in place of a comparison.",
-    "function": "Give the Function what requires grad as arguments of apply(). With checkpoint(): `use_reentrant=False`.",
+    "function": "Give the Function what requires grad as arguments of apply(). With checkpoint(): "
+    "`use_reentrant=False`.",
     "numbers": "Keep tensors: `torch.stack(losses).mean()` in place of numbers from item(), tolist() or numpy().",
     "lost": "Look at that line: an operation that has a derivative, of an input that requires grad, keeps the history.",
 }

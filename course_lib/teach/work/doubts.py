@@ -18,7 +18,7 @@ class Doubts:
         self.torch, self.recorder = torch, recorder
         self.found = {}  # key -> Line
         self.hidden = []  # writes through .data since the last pass
-        self.norms = {}  # since the last pass: memory of running statistics -> (newest node, place) of a write by batch_norm
+        self.norms = {}  # since the last pass: memory of running statistics -> (newest node, place) of batch_norm
         self.stepped_at = -1  # the newest node at the last optimizer step
         weak = torch.utils.weak.WeakTensorKeyDictionary
         self.used = weak()  # a gradient that a step has used -> its version then
@@ -63,8 +63,8 @@ class Doubts:
         if write.through_data:
             self.hidden.append(write)
             del self.hidden[:-1000]
-        if "zero" in write.name and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize:
-            self.cleared[write.memory, write.version] = write.place  # all of it: a row of a gradient may be set to zero on purpose
+        if self.passes and "zero" in write.name and tensor._base is None:  # a row may be set to zero on purpose
+            self.cleared[write.memory, write.version] = write.place
 
     def after_norm(self, statistics, place):
         """batch_norm() ran in training mode: it writes to its running statistics, and their counters do not move."""
@@ -146,7 +146,7 @@ class Doubts:
                     break
 
     def look_for_new_statistics(self, nodes):
-        """Running statistics that a batch norm in eval mode has saved, and one in training mode has written to since."""
+        """Running statistics that a batch norm has saved in eval mode, and has written to in training mode since."""
         for number, node in nodes.items():
             if "BatchNorm" in node.name() and getattr(node, "_saved_training", True) is False:
                 last, place = self.norms.get(self.recorder.memory(node._saved_running_var), (-1, None))

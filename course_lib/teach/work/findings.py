@@ -176,7 +176,9 @@ def tell_saved(finding, recorder, node, slot, versions, first):
     if writes:
         finding.facts |= {"by": writes[0].name, "leaf": writes[0].leaf}
         if writes[0].leaf:
-            finding.facts["origin"] = "The tensor is a parameter, or a view of one, such as the transposed weight of a Linear."
+            finding.facts["origin"] = (
+                "The tensor is a parameter, or a view of one, such as the transposed weight of a Linear."
+            )
     for write in writes[:3]:
         if write.place is not None:
             name = f"the optimizer ({write.name})" if write.optimizer else write.name

@@ -157,7 +157,7 @@ net = nn.Linear(3, 2)
 x = torch.randn(4, 3)
 """
 CUTS = {  # a script's end, the line that cuts and what is said of it, how its cure begins
-    "detach": ("y = net(x).detach()\ny.exp().T.sum().backward()", 6, "detach() leaves the history behind", "Leave it out"),
+    "detach": ("y = net(x).detach()\ny.exp().T.sum().backward()", 6, "detach() leaves the history", "Leave it out"),
     "data": ("y = [net(x).data]\ntorch.stack(y).sum().backward()", 6, "`.data` is a tensor with", "Leave it out"),
     "argmax": ("y = net(x).argmax(1).float()\ny.mean().backward()", 6, "argmax gives integers or", "Compute the"),
     "mask before it": ("y = net(x)\ny = (y > 0) * y.detach()\ny.sum().backward()", 7, "detach() leaves", "Leave it"),

@@ -119,9 +119,9 @@ class Doubts:
     def look_for_old_parts(self, nodes):
         """A part of this graph that was there at the last step, and leads to a parameter that was written to since."""
         written = {}  # memory -> the newest node at the last write
-        for write in self.recorder.writes if any(number <= self.stepped_at for number in nodes) else ():
+        for write in self.recorder.writes if any(number <= self.stepped_at for number in nodes.values()) else ():
             written[write.memory] = write.after
-        for number, node in nodes.items():
+        for node, number in nodes.items():
             leaves = [to.variable for to, _ in node.next_functions if hasattr(to, "variable")]
             last = max((written.get(self.recorder.memory(leaf), -1) for leaf in leaves), default=-1)
             if number <= min(self.stepped_at, last):
@@ -136,7 +136,7 @@ class Doubts:
     def look_for_hidden_writes(self, nodes):
         """A write through .data to memory that a node of this graph has saved before."""
         for write in self.hidden:
-            for number, node in nodes.items():
+            for node, number in nodes.items():
                 if number <= write.after and write.memory in self.saved(node):
                     self.say(
                         ("data", write.place), write.place,
@@ -147,7 +147,7 @@ class Doubts:
 
     def look_for_new_statistics(self, nodes):
         """Running statistics that a batch norm has saved in eval mode, and has written to in training mode since."""
-        for number, node in nodes.items():
+        for node, number in nodes.items():
             if "BatchNorm" in node.name() and getattr(node, "_saved_training", True) is False:
                 last, place = self.norms.get(self.recorder.memory(node._saved_running_var), (-1, None))
                 if number < last:

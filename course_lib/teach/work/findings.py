@@ -126,24 +126,24 @@ def failing_line(error, recorder):
 
 
 def nodes_behind(roots):
-    """{sequence number: node} of the nodes that a pass from these nodes runs, leaves left out."""
+    """{node: its sequence number} of the nodes that a pass from these nodes runs, leaves left out.
+
+    The numbers alone would not do: each thread counts its own nodes.
+    """
     stack, seen = [node for node in roots if node is not None], {}
     while stack and len(seen) < MOST:
         node = stack.pop()
-        if hasattr(node, "variable") or (number := sequence_nr(node)) in seen:
+        if hasattr(node, "variable") or node in seen:
             continue
-        seen[number] = node
+        seen[node] = sequence_nr(node)
         stack.extend(following for following, _ in node.next_functions if following is not None)
     return seen
 
 
 def failing_slot(tensors, is_it, among=None):
     """(node, name of the slot) of the newest node behind these tensors whose slot refuses with these words."""
-    nodes = [
-        node
-        for number, node in nodes_behind([tensor.grad_fn for tensor in tensors]).items()
-        if among is None or number in among
-    ]
+    behind = nodes_behind([tensor.grad_fn for tensor in tensors])
+    nodes = [node for node in behind if among is None or node in among]
     for node in sorted(nodes, key=sequence_nr, reverse=True):
         for name in dir(node):
             if name.startswith("_saved_") or name == "saved_tensors":

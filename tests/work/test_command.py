@@ -255,6 +255,29 @@ def test_a_step_is_called_the_optimizers(real_torch, tmp_path):
     assert finding.explanation.cures[0].startswith("A parameter: compute the loss again")
 
 
+def test_the_cure_of_a_second_pass_fits_where_the_first_was_started(real_torch, tmp_path):
+    """A loop comes by its own line again, a GAN has two lines; and half a script has no parameter without gradient."""
+    loop = "h = net(x).exp()\nfor _ in range(2):\n    (h * h).sum().backward()"
+    two = "fake = net(x).exp()\nfake.sum().backward()\n(fake * 2).sum().backward()"
+
+    assert found_in(real_torch, tmp_path, loop).explanation.cures[0].startswith("Compute in each step")
+    assert found_in(real_torch, tmp_path, two).explanation.cures[0].startswith("If the first pass did not have to go")
+
+
+def test_after_half_a_script_no_gradient_is_missed(real_torch):
+    """A second head gets its gradient in the second pass, which an error has stopped."""
+    heads = real_torch.nn.ModuleList([real_torch.nn.Linear(2, 1), real_torch.nn.Linear(2, 1)])
+    recorder = Recorder(real_torch)
+    doubts = Doubts(real_torch, recorder)
+    with recorder, doubts:
+        optimizer = real_torch.optim.SGD(heads.parameters(), lr=0.1)
+        heads[0](real_torch.ones(3, 2)).sum().backward()
+        optimizer.step()
+
+    assert not doubts.lines(whole=False)
+    assert "heads.1.weight, heads.1.bias" in doubts.lines()[0].what
+
+
 def test_files_of_python_are_not_the_users(real_torch, tmp_path):
     """copy.deepcopy refuses a result: the line that called it is named, and not one of copy.py."""
     finding = found_in(real_torch, tmp_path, "net.code = net(x)\ncopy.deepcopy(net)")

@@ -58,7 +58,6 @@ SAVED = (
         (
             "Compute everything that the loss depends on anew in each step.",
             "Carry a state over with `state = state.detach()`.",
-            "If the first pass did not have to go there, as with a GAN's discriminator: give it `fake.detach()`.",
             "Add the losses and call backward() once.",
             "If two passes over one graph are meant: retain_graph=True on all but the last.",
         ),

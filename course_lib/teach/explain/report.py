@@ -61,6 +61,20 @@ CURES_OF_MAX_NORM = (
     "`emb.weight.clone()`.",
     "Call the embedding first, and use its weight afterwards.",
 )
+CURES_OF_A_SECOND_PASS = {  # by where the first pass was started
+    "here": (
+        "Compute in each step what the loss depends on: the line marked `built` made the old part.",
+        "Carry over only numbers from one step to the next: `state = state.detach()`, `old_logp = old_logp.detach()`.",
+        "A sum of losses for the log: `total += loss.item()`, and call backward() on the loss of this step.",
+        "If several passes over one graph are meant: retain_graph=True on all but the last.",
+    ),
+    "elsewhere": (
+        "If the first pass did not have to go there, as a GAN's discriminator step into the generator: cut it off with "
+        "`fake.detach()`.",
+        "If both losses should go there: add them and call backward() once, or give retain_graph=True to the first.",
+        "If an optimizer has stepped in between, or parameters were written to: compute the second loss anew.",
+    ),
+}
 CURES_OF_A_CUT = {  # by what cut the history: see why_cut in work/findings.py
     "left": "Leave it out in the line that cut, where the gradient is wanted; detach only what is logged or kept.",
     "grad": "Ask for that gradient with `create_graph=True`: without, what is made of it is a constant (lesson 13).",
@@ -149,6 +163,8 @@ class Explanation(Picture):
             return cures_of_a_write(self.facts["by"], self.facts["leaf"], [*self.row.cures])
         if self.row and self.row.key == "version" and self.facts.get("op", "AsStrided") == "AsStrided":
             return list(CURES_OF_A_LEAF)  # `y = y + 1` and clone() are no cure for a parameter after its update
+        if self.row and self.row.key == "freed" and "first" in self.facts:
+            return list(CURES_OF_A_SECOND_PASS[self.facts["first"]])
         if self.row and self.row.key == "no history" and "cut" in self.facts:
             return [CURES_OF_A_CUT[self.facts["cut"]]]
         return [fill(cure, self.facts) for cure in self.row.cures] if self.row else []

@@ -43,10 +43,10 @@ class Doubts:
         self.handle.remove()
         self.recorder.watchers.remove(self)
 
-    def lines(self):
-        """What is doubtful, now that the script is over."""
+    def lines(self, whole=True):
+        """What is doubtful, now that the script is over; after half a script a gradient may be still to come."""
         places = {}
-        for name, place in self.without.values():
+        for name, place in self.without.values() if whole else ():
             places.setdefault(place, []).append(name)
         for place, missed in places.items():
             which = ", ".join(missed[:6]) + (f" and {len(missed) - 6} more" if len(missed) > 6 else "")

@@ -86,6 +86,10 @@ def find(error, recorder):
     if frame is not None:
         finding.lines.append(Line("failed", code.co_filename, number, code.co_qualname, "the error was raised here"))
     finding.explanation = explained(kind, message, tensors, culprit, raised, frame, number)
+    firsts = {(line.file, line.number) for line in finding.lines if line.role == "first"}
+    if firsts:
+        again = any(line.role == "failed" and (line.file, line.number) in firsts for line in finding.lines)
+        finding.facts["first"] = "here" if again else "elsewhere"
     finding.explanation.facts |= finding.facts
     if kind == "AttributeError" and frame is not None and ".grad" not in linecache.getline(code.co_filename, number):
         finding.explanation.row = None  # None of another kind

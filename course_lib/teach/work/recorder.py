@@ -9,6 +9,7 @@ what torch.compile has compiled.
 import os
 import sys
 import sysconfig
+import warnings
 import weakref
 from bisect import bisect_left
 from collections import deque
@@ -113,6 +114,18 @@ class Recorder:
                 on[0].guarded(on[0].before_pass, (tensors,), kwargs, sys._getframe(1))
             return backward(tensors, *args, **kwargs)
 
+        self.show = show = warnings.showwarning
+
+        def shown(message, category, filename, lineno, file=None, line=None):
+            if filename == __file__:  # C++ takes us for the caller; the caller is the one below us
+                frames = iter_frames(sys._getframe(1))
+                below = next((one for one in frames if one.f_code.co_filename == __file__), None)
+                caller = next((one for one in frames if one.f_code.co_filename != __file__), below)
+                if caller is not None:
+                    filename, lineno = caller.f_code.co_filename, caller.f_lineno
+            show(message, category, filename, lineno, file, line)
+
+        self.shown = warnings.showwarning = shown
         function.apply = classmethod(recorded)
         self.torch.autograd.backward = noted
         return self
@@ -120,6 +133,8 @@ class Recorder:
     def __exit__(self, *error):
         self.torch.autograd.Function.apply = self.apply
         self.torch.autograd.backward = self.backward
+        if warnings.showwarning is self.shown:
+            warnings.showwarning = self.show
         self.mode.__exit__(*error)
         self.on.clear()
 
@@ -299,6 +314,13 @@ class Recorder:
                 if wanted < first:
                     break
         return found[::-1]
+
+
+def iter_frames(frame):
+    """This frame, and those that called it."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def node_of(tensor):

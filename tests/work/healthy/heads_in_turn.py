@@ -1,4 +1,4 @@
-"""Two heads in turn: in each step one of them has no gradient, and has had one before."""
+"""Two heads in turn: in each step one of them has no gradient, and has had one before. A warning names its line."""
 
 import torch
 from torch import nn
@@ -9,5 +9,7 @@ optimizer = torch.optim.Adam([*body.parameters(), *heads.parameters()])
 for i in range(4):
     logits = heads[i % 2](body(torch.randn(4, 4)).relu())
     optimizer.zero_grad()
-    nn.functional.cross_entropy(logits, torch.tensor([0, 1, 1, 0])).backward()
+    loss = nn.functional.cross_entropy(logits, torch.tensor([0, 1, 1, 0]))
+    loss.backward()
     optimizer.step()
+print(float(loss) > 0)

@@ -194,7 +194,7 @@ def test_the_line_that_cut_the_history_is_named(real_torch, tmp_path, name):
     """backward() from a tensor without a history: where it was lost, and the cure for that kind of loss."""
     program, line, said, cure = CUTS[name]
     finding = found_in(real_torch, tmp_path, program)
-    cuts = [(each.role.rstrip("?"), each.number) for each in finding.lines if each.role != "failed"]
+    cuts = [(each.role.rstrip("?"), each.number) for each in finding.lines if each.role not in ("made", "failed")]
 
     assert cuts == [("cut", line)] and not finding.notes
     assert said in finding.lines[0].what
@@ -202,11 +202,13 @@ def test_the_line_that_cut_the_history_is_named(real_torch, tmp_path, name):
 
 
 def test_where_nothing_was_cut_that_is_said(real_torch, tmp_path):
-    """Frozen parameters: no line is blamed."""
-    finding = found_in(real_torch, tmp_path, "net.requires_grad_(False)\nnet(x).sum().backward()")
+    """Frozen parameters: no line is blamed, also not one that logs a loss."""
+    log = "loss = net(x).sum()\nloss.backward()\nloss.item()\n"
+    finding = found_in(real_torch, tmp_path, log + "net.requires_grad_(False)\nnet(x).sum().backward()")
 
     assert [line.role for line in finding.lines] == ["failed"]
     assert "No line was seen that cuts a history." in finding.notes[0]
+    assert finding.notes[0].endswith("item() was called in line 8.")
     assert len(finding.explanation.cures) == 3
 
 
@@ -241,6 +243,14 @@ def test_the_cure_fits_what_wrote(real_torch, tmp_path, program):
 
     assert {"saved", "changed"} <= {line.role for line in finding.lines}
     assert finding.explanation.cures[0].startswith(WRITES[program])
+
+
+def test_a_call_with_several_results_has_made_all_their_nodes(real_torch, tmp_path):
+    """The first call of a record, and the state of a GRU, whose nodes are newer than those of its output."""
+    program = "cell = nn.GRU(3, 4)\nh = None\nfor _ in range(2):\n    y, h = cell(x, h)\n    h.sum().backward()"
+    finding = found_in(real_torch, tmp_path, program)
+
+    assert [(line.role, line.number) for line in finding.lines] == [("built", 9), ("first", 10), ("failed", 10)]
 
 
 def test_a_step_is_called_the_optimizers(real_torch, tmp_path):

@@ -53,7 +53,8 @@ CURES_OF_AN_UPDATE = (
 )
 CURES_OF_AN_ITEM = (
     "In a loop that fills a buffer: collect the parts in a list, and join them after the loop: `torch.stack(parts)`.",
-    "Let the operation that saves read a copy: `h[t].clone()` in place of `h[t]`, `y.clone()` in place of `y`.",
+    "Let the operation that saves read a copy, `h[t].clone()` in place of `h[t]`; or write to one: `y = y.clone()` "
+    "before the line that changed it.",
     "With a mask: `y = y.masked_fill(mask, 0)` or `torch.where(mask, new, y)` makes a new tensor.",
 )
 CURES_OF_MAX_NORM = (
@@ -79,9 +80,9 @@ CURES_OF_A_CUT = {  # by what cut the history: see why_cut in work/findings.py
     "left": "Leave it out in the line that cut, where the gradient is wanted; detach only what is logged or kept.",
     "grad": "Ask for that gradient with `create_graph=True`: without, what is made of it is a constant (lesson 13).",
     "off": "Take that line out of the block that switches recording off. After `torch.set_grad_enabled(False)` comes "
-    "`torch.set_grad_enabled(True)`.",
+    "`torch.set_grad_enabled(True)`. `sample()` of a distribution records nothing, `rsample()` does.",
     "whole": "Compute the loss from the numbers before that line: `cross_entropy(logits, target)` in place of argmax, "
-    "a sigmoid in place of a comparison.",
+    "a sigmoid in place of a comparison, `-dist.log_prob(action) * reward` in place of the action itself.",
     "function": "Give the Function what requires grad as arguments of apply(). With checkpoint(): "
     "`use_reentrant=False`.",
     "numbers": "Keep tensors: `torch.stack(losses).mean()` in place of numbers from item(), tolist() or numpy().",

@@ -9,6 +9,7 @@ from course_lib.teach.explain.report import Explanation, told
 from course_lib.teach.pictures.draw import names_in, snapshot
 from course_lib.teach.pictures.node_facts import sequence_nr
 from course_lib.teach.pictures.tensor_facts import is_tensor
+from course_lib.teach.work.recorder import MAKERS
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 SECOND_TIME = "backward through the graph a second time"
@@ -198,18 +199,22 @@ def tell_cut(finding, recorder, tensors):
     """The line where the history of what backward() was called on ended; where none was seen, what that means."""
     cuts = [recorder.cuts[id(one)][1] for one in tensors if not one.requires_grad and id(one) in recorder.cuts]
     numbers = {cut.place: cut for cut in recorder.numbers_before if cut.place is not None}
-    if cuts and cuts[0].place is not None:
+    made = next((cut for cut in cuts if cut.name in MAKERS), None)
+    if made is None and cuts and cuts[0].place is not None:
         finding.facts["cut"], why = why_cut(cuts[0])
         finding.lines.append(at("cut", cuts[0].place, why))
-    elif numbers:
+    elif made is not None and numbers:
         finding.facts["cut"] = "numbers"
         for place, cut in numbers.items():
             said = f"{cut.name}() took a number out of the graph: what is computed from it has no history"
             finding.lines.append(at("cut?", place, said))
+        if made.place is not None:
+            finding.lines.append(at("made", made.place, f"{made.name}() made a new tensor of numbers"))
     elif tensors:
         finding.notes.append(
             "No line was seen that cuts a history. So it seems that nothing this tensor was computed from requires "
             "grad. Are the parameters frozen, or is it made of plain numbers?"
+            + "".join(f" {cut.name}() was called in line {place.line}." for place, cut in numbers.items())
         )
 
 

@@ -20,6 +20,7 @@ LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 OURS = LIBRARY + os.sep, os.path.join(os.path.dirname(LIBRARY), "backscope.py")  # how our files' names begin
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
+MAKERS = {"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor"}  # tensors out of numbers
 NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__format__"}  # tensors in, no tensors out
 
 
@@ -92,6 +93,8 @@ class Recorder:
         self.watchers = []  # objects with before_pass, after_write and others: see doubts.py
 
     def __enter__(self):
+        with self.torch.inference_mode(False), self.torch.enable_grad():  # the newest node before the record
+            self.begin = self.torch.zeros(1, requires_grad=True).clone().grad_fn._sequence_nr()
         self.mode = mode_class(self.torch)(self)
         self.mode.__enter__()
         function = self.torch.autograd.Function
@@ -182,6 +185,11 @@ class Recorder:
                 found += [(x, x._version) for x in one if isinstance(x, tensor) and not x.is_inference()]
         return found
 
+    def number_of(self, one):
+        """The sequence number of the node behind a result; -1 where there is none."""
+        node = node_of(one) if isinstance(one, self.tensor) else None
+        return -1 if node is None else node._sequence_nr()
+
     def last_write(self):
         return self.writes[-1] if self.writes else None
 
@@ -194,7 +202,7 @@ class Recorder:
         if before is None:  # the recorder failed in between
             return
         if type(one) in (tuple, list) and one:
-            one = one[0]
+            one = max(one, key=self.number_of)
         node = node_of(one) if isinstance(one, self.tensor) else None
         if node is not None and (number := node._sequence_nr()) > self.newest:
             place = self.place(frame)
@@ -239,6 +247,8 @@ class Recorder:
         if (is_tensor and result.requires_grad) or not (is_tensor or out or type(result) in (tuple, list)):
             return
         cut = None
+        if self.numbers_out and is_tensor and name in MAKERS:
+            self.cut_at(result, Cut(name, self.place(frame), True, True))
         for tensor, _ in before:
             if tensor.requires_grad:
                 cut = name
@@ -299,7 +309,8 @@ class Recorder:
         """
         number = node._sequence_nr()
         at = bisect_left(self.numbers, number)
-        if at == len(self.numbers) or number < self.numbers[0]:
+        first = self.begin + 1 if len(self.numbers) < KEPT else self.numbers[0]
+        if at == len(self.numbers) or number < first:
             return None
         call = self.calls[at]
         return call if number != self.numbers[at] or node.name() == call[3] else None

@@ -20,7 +20,7 @@ LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 OURS = LIBRARY + os.sep, os.path.join(os.path.dirname(LIBRARY), "backscope.py")  # how our files' names begin
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
-MAKERS = {"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor"}  # tensors out of numbers
+MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
 NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__format__"}  # tensors in, no tensors out
 
 

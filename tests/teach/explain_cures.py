@@ -164,6 +164,11 @@ CURES = [
         "h = x * 2; h.retain_grad(); h.sum().backward(); assert h.grad.tolist() == [1, 1]",
         "w = (torch.ones(3) * 0.01).requires_grad_(); w.sum().backward(); assert w.grad is not None",
     )),
+    ("grad is None", "x.grad.zero_(); x.sum().backward()", (
+        "x.sum().backward()\nwith torch.no_grad(): x -= 0.1 * x.grad\nx.grad.zero_()",
+        "x = (x.detach() * 2).requires_grad_(); x.sum().backward(); x.grad.zero_()",
+        "if x.grad is not None: x.grad.zero_()",
+    )),
     ("retain grad", "torch.ones(2).retain_grad()", (
         "t = torch.ones(2); t.requires_grad_(); u = t * 2; u.retain_grad(); u.sum().backward(); assert u.grad is not None",
     )),

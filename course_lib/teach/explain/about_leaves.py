@@ -141,6 +141,24 @@ LEAVES = (
         "asked",
     ),
     Row(
+        "grad is None",
+        r"^'NoneType' object has no attribute '(?P<name>[a-z]\w*_|data|norm|detach|clone|abs|sum|mean|item|numpy)'$",
+        (
+            "`{name}` was asked of something that is None. If it is a `.grad`, no gradient has arrived in this tensor.",
+            "backward() stores gradients in leaves only. `w = w - lr * w.grad`, `w.to(device)` and `w * 0.01` make "
+            "computed tensors, and their `.grad` stays None.",
+            "It is None, too, before the first backward(), after zero_grad(), and where the loss does not depend on "
+            "the tensor.",
+        ),
+        (
+            "Update the leaf itself: `with torch.no_grad(): w -= lr * w.grad`.",
+            "Make the leaf last: `w = (torch.randn(3) * 0.01).requires_grad_()`.",
+            "If it may be None: `if w.grad is not None:` before it.",
+        ),
+        (),
+        5,
+    ),
+    Row(
         "retain grad",
         r"can't retain_grad on Tensor that has requires_grad=False",
         (

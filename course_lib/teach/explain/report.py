@@ -46,6 +46,49 @@ CURES_OF_A_LEAF = (
     "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",
     "Data or a mask: write to a copy, `m = m.clone()` before the write.",
 )
+CURES_OF_AN_UPDATE = (
+    *CURES_OF_A_LEAF[:2],
+    "If the line that saved ran in an earlier step, as with a hidden state that is kept: `h = h.detach()` at the "
+    "beginning of each step.",
+)
+CURES_OF_AN_ITEM = (
+    "In a loop that fills a buffer: collect the parts in a list, and join them after the loop: `torch.stack(parts)`.",
+    "Let the operation that saves read a copy, `h[t].clone()` in place of `h[t]`; or write to one: `y = y.clone()` "
+    "before the line that changed it.",
+    "With a mask: `y = y.masked_fill(mask, 0)` or `torch.where(mask, new, y)` makes a new tensor.",
+)
+CURES_OF_MAX_NORM = (
+    "embedding() with max_norm shortens rows of its weight in place. Where the weight itself is used, use a copy: "
+    "`emb.weight.clone()`.",
+    "Call the embedding first, and use its weight afterwards.",
+)
+CURES_OF_A_SECOND_PASS = {  # by where the first pass was started
+    "here": (
+        "Compute in each step what the loss depends on: the line marked `built` made the old part.",
+        "Carry over only numbers from one step to the next: `state = state.detach()`, `old_logp = old_logp.detach()`.",
+        "A sum of losses for the log: `total += loss.item()`, and call backward() on the loss of this step.",
+        "If several passes over one graph are meant: retain_graph=True on all but the last.",
+    ),
+    "elsewhere": (
+        "If the first pass did not have to go there, as a GAN's discriminator step into the generator: cut it off with "
+        "`fake.detach()`.",
+        "If both losses should go there: add them and call backward() once, or give retain_graph=True to the first.",
+        "If an optimizer has stepped in between, or parameters were written to: compute the second loss anew.",
+    ),
+}
+CURES_OF_A_CUT = {  # by what cut the history: see why_cut in work/findings.py
+    "left": "Leave it out in the line that cut, where the gradient is wanted; detach only what is logged or kept.",
+    "grad": "Ask for that gradient with `create_graph=True`: without, what is made of it is a constant (lesson 13).",
+    "off": "Take that line out of the block that switches recording off. After `torch.set_grad_enabled(False)` comes "
+    "`torch.set_grad_enabled(True)`. `sample()` of a distribution records nothing, `rsample()` does.",
+    "whole": "Compute the loss from the numbers before that line: `cross_entropy(logits, target)` in place of argmax, "
+    "a sigmoid in place of a comparison, `-dist.log_prob(action) * reward` in place of the action itself.",
+    "function": "Give the Function what requires grad as arguments of apply(). With checkpoint(): "
+    "`use_reentrant=False`.",
+    "numbers": "Keep tensors: `torch.stack(losses).mean()` in place of numbers from item(), tolist() or numpy().",
+    "lost": "Look at that line: an operation that has a derivative, of an input that requires grad, keeps the history.",
+}
+NO_TWIN = {"bernoulli_", "set_", "resize_"}  # `y.bernoulli()` is another operation than `y.bernoulli_(p)`
 RAISED = {  # what AT_ONCE of about_data.py says: the same message comes from other places, too
     "line": "It was raised by the line itself, as it ran: no graph is needed for that, and gradients have nothing to "
     "do with it.",
@@ -117,8 +160,14 @@ class Explanation(Picture):
     @property
     def cures(self):
         """What repairs it."""
+        if self.row and self.row.key == "version" and "by" in self.facts:
+            return cures_of_a_write(self.facts["by"], self.facts["leaf"], [*self.row.cures])
         if self.row and self.row.key == "version" and self.facts.get("op", "AsStrided") == "AsStrided":
             return list(CURES_OF_A_LEAF)  # `y = y + 1` and clone() are no cure for a parameter after its update
+        if self.row and self.row.key == "freed" and "first" in self.facts:
+            return list(CURES_OF_A_SECOND_PASS[self.facts["first"]])
+        if self.row and self.row.key == "no history" and "cut" in self.facts:
+            return [CURES_OF_A_CUT[self.facts["cut"]]]
         return [fill(cure, self.facts) for cure in self.row.cures] if self.row else []
 
     @property
@@ -195,6 +244,32 @@ class Explanation(Picture):
 
     def _lay_out(self):
         return (None, "text") if self._graph is None else lay_out(self._graph, self._detail, self._marks)
+
+
+def cures_of_a_write(name, leaf, usual):
+    """What cures it if this operation wrote, to a leaf that requires grad or to another tensor."""
+    if name.startswith("embedding"):
+        return list(CURES_OF_MAX_NORM)
+    if leaf:
+        return list(CURES_OF_AN_UPDATE)
+    if name == "__setitem__":
+        return list(CURES_OF_AN_ITEM)
+    if not name.endswith("_"):
+        return [f"Leave out `inplace=True` or `out=` where {name} is called.", *usual[1:]]
+    twin = name[:-1]
+    if name in NO_TWIN or not hasattr(ask_torch(), twin):
+        return ["Make a new tensor where this one is written to.", *usual[1:]]
+    return [
+        f"Write out of place: `y = y.{twin}(…)` where there is `y.{name}(…)`; `y = y + 1` where there is `y += 1`.",
+        *usual[1:],
+    ]
+
+
+def ask_torch():
+    """PyTorch's Tensor, or ours where PyTorch was not loaded."""
+    from course_lib import Tensor
+
+    return getattr(sys.modules.get("torch"), "Tensor", Tensor)
 
 
 def escape(text):

@@ -67,7 +67,7 @@ def main(words):
             error.__traceback__ = of_the_script(traceback, recorder)
             hook(kind, error, error.__traceback__)
             explain(options, error, found)
-            finish(options, doubts)
+            finish(options, doubts, whole=found is None)
 
         sys.excepthook = show
         raise
@@ -144,13 +144,13 @@ def explain(options, error, finding):
         print(f"\nThe same with a picture: {path}", file=sys.stderr)
 
 
-def finish(options, doubts):
-    """Say what is silently wrong, if that was asked for."""
+def finish(options, doubts, whole=True):
+    """Say what is silently wrong, if that was asked for. `whole`: autograd has not stopped the script half-way."""
     if options.doubts:
         from course_lib.teach.work import report
 
         try:
-            said = report.doubts(doubts.lines())
+            said = report.doubts(doubts.lines(whole))
         except Exception as fault:
             said = f"course_lib.explain could not say what is doubtful: {type(fault).__name__}: {fault}"
         if said:

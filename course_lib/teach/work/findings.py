@@ -9,9 +9,11 @@ from course_lib.teach.explain.report import Explanation, told
 from course_lib.teach.pictures.draw import names_in, snapshot
 from course_lib.teach.pictures.node_facts import sequence_nr
 from course_lib.teach.pictures.tensor_facts import is_tensor
+from course_lib.teach.work.recorder import MAKERS
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 SECOND_TIME = "backward through the graph a second time"
+NO_HISTORY = "does not require grad and does not have a grad_fn"
 MOST = 20_000  # nodes of a graph that are looked through
 
 
@@ -41,6 +43,7 @@ class Finding:
     explanation: object
     lines: list = field(default_factory=list)
     notes: list = field(default_factory=list)  # what could not be found, and why
+    facts: dict = field(default_factory=dict)  # what the record adds to the facts of the message
 
 
 def shown(file):
@@ -78,10 +81,19 @@ def find(error, recorder):
         finding.notes.append(
             "The node that failed was not found: its graph is gone, or the pass was started from C++."
         )
+    elif NO_HISTORY in message:
+        tell_cut(finding, recorder, tensors)
+    code = frame and frame.f_code
     if frame is not None:
-        code = frame.f_code
         finding.lines.append(Line("failed", code.co_filename, number, code.co_qualname, "the error was raised here"))
     finding.explanation = explained(kind, message, tensors, culprit, raised, frame, number)
+    firsts = {(line.file, line.number) for line in finding.lines if line.role == "first"}
+    if firsts:
+        again = any(line.role == "failed" and (line.file, line.number) in firsts for line in finding.lines)
+        finding.facts["first"] = "here" if again else "elsewhere"
+    finding.explanation.facts |= finding.facts
+    if kind == "AttributeError" and frame is not None and ".grad" not in linecache.getline(code.co_filename, number):
+        finding.explanation.row = None  # None of another kind
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
         finding.explanation.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
     return finding
@@ -119,24 +131,24 @@ def failing_line(error, recorder):
 
 
 def nodes_behind(roots):
-    """{sequence number: node} of the nodes that a pass from these nodes runs, leaves left out."""
+    """{node: its sequence number} of the nodes that a pass from these nodes runs, leaves left out.
+
+    The numbers alone would not do: each thread counts its own nodes.
+    """
     stack, seen = [node for node in roots if node is not None], {}
     while stack and len(seen) < MOST:
         node = stack.pop()
-        if hasattr(node, "variable") or (number := sequence_nr(node)) in seen:
+        if hasattr(node, "variable") or node in seen:
             continue
-        seen[number] = node
+        seen[node] = sequence_nr(node)
         stack.extend(following for following, _ in node.next_functions if following is not None)
     return seen
 
 
 def failing_slot(tensors, is_it, among=None):
     """(node, name of the slot) of the newest node behind these tensors whose slot refuses with these words."""
-    nodes = [
-        node
-        for number, node in nodes_behind([tensor.grad_fn for tensor in tensors]).items()
-        if among is None or number in among
-    ]
+    behind = nodes_behind([tensor.grad_fn for tensor in tensors])
+    nodes = [node for node in behind if among is None or node in among]
     for node in sorted(nodes, key=sequence_nr, reverse=True):
         for name in dir(node):
             if name.startswith("_saved_") or name == "saved_tensors":
@@ -152,11 +164,11 @@ def failing_slot(tensors, is_it, among=None):
 
 def tell_saved(finding, recorder, node, slot, versions, first):
     """The lines that saved and changed, or that built and walked, what the failing node needed."""
-    name, call = node.name(), recorder.call_of(sequence_nr(node))
+    name, call = node.name(), recorder.call_of(node)
     if call is None or call[1] is None:
         finding.notes.append(f"{name} was made before the record begins, in another thread, or inside a backward pass.")
         return
-    _, place, memories = call
+    _, place, memories, _ = call
     if versions is None:
         finding.lines.append(at("built", place, f"this line made {name}, whose saved tensors are gone"))
         if first is not None:
@@ -166,11 +178,58 @@ def tell_saved(finding, recorder, node, slot, versions, first):
     what = "a tensor" if slot == "saved_tensors" else f"`{slot}`"
     finding.lines.append(at("saved", place, f"{name} saved {what} here, at version {wanted}"))
     writes = recorder.writes_to(set(memories), wanted + 1, now)
+    if writes:
+        finding.facts |= {"by": writes[0].name, "leaf": writes[0].leaf}
+        if writes[0].leaf:
+            finding.facts["origin"] = (
+                "The tensor is a parameter, or a view of one, such as the transposed weight of a Linear."
+            )
     for write in writes[:3]:
         if write.place is not None:
-            said = f"{write.name} wrote to it: version {write.version - 1} → {write.version}"
+            name = f"the optimizer ({write.name})" if write.optimizer else write.name
+            said = f"{name} wrote to it: version {write.version - 1} → {write.version}"
             finding.lines.append(at("changed", write.place, said))
     if len(writes) > 3:
         finding.notes.append(f"It was written to {len(writes) - 3} more times.")
     if not writes:
         finding.notes.append("The write was not seen: it came from C++, from another thread, or from a backward pass.")
+
+
+def tell_cut(finding, recorder, tensors):
+    """The line where the history of what backward() was called on ended; where none was seen, what that means."""
+    cuts = [recorder.cuts[id(one)][1] for one in tensors if not one.requires_grad and id(one) in recorder.cuts]
+    numbers = {cut.place: cut for cut in recorder.numbers_before if cut.place is not None}
+    made = next((cut for cut in cuts if cut.name in MAKERS), None)
+    if made is None and cuts and cuts[0].place is not None:
+        finding.facts["cut"], why = why_cut(cuts[0])
+        finding.lines.append(at("cut", cuts[0].place, why))
+    elif made is not None and numbers:
+        finding.facts["cut"] = "numbers"
+        for place, cut in numbers.items():
+            said = f"{cut.name}() took a number out of the graph: what is computed from it has no history"
+            finding.lines.append(at("cut?", place, said))
+        if made.place is not None:
+            finding.lines.append(at("made", made.place, f"{made.name}() made a new tensor of numbers"))
+    elif tensors:
+        finding.notes.append(
+            "No line was seen that cuts a history. So it seems that nothing this tensor was computed from requires "
+            "grad. Are the parameters frozen, or is it made of plain numbers?"
+            + "".join(f" {cut.name}() was called in line {place.line}." for place, cut in numbers.items())
+        )
+
+
+def why_cut(cut):
+    """(which cure, a sentence): why the result of a call has no history."""
+    if cut.name == "data":
+        return "left", "`.data` is a tensor without a history"
+    if cut.name in ("detach", "detach_"):
+        return "left", f"{cut.name}() leaves the history behind"
+    if cut.name == "grad":
+        return "grad", "grad() gave gradients without a history: it was not told create_graph=True"
+    if cut.function:
+        return "function", f"no tensor that {cut.name} was given requires grad, and what it uses besides does not count"
+    if not cut.recorded:
+        return "off", f"{cut.name} ran while recording was off (no_grad, inference_mode or set_grad_enabled(False))"
+    if cut.whole:
+        return "whole", f"{cut.name} gives integers or bools, which have no derivative: the history ends here"
+    return "lost", f"the result of {cut.name} has no history, although what went in had one"

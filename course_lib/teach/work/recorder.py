@@ -8,6 +8,9 @@ what torch.compile has compiled.
 
 import os
 import sys
+import sysconfig
+import warnings
+import weakref
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
@@ -15,6 +18,10 @@ from dataclasses import dataclass
 KEPT = 50_000  # calls, and writes, that are remembered
 LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
 OURS = LIBRARY + os.sep, os.path.join(os.path.dirname(LIBRARY), "backscope.py")  # how our files' names begin
+PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
+INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
+MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
+NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__format__"}  # tensors in, no tensors out
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,20 @@ class Write:
     name: str
     place: Place
     after: int  # the newest node when it was written
+    optimizer: bool  # in an optimizer of PyTorch's
+    leaf: bool  # to a leaf that requires grad: a parameter
     through_data: bool  # the tensor came from .data: its counter is not the one that is compared
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A call whose result has no history, although one of its operands had one."""
+
+    name: str
+    place: Place
+    recorded: bool  # whether grad mode was on
+    whole: bool  # the result is of integers or bools
+    function: bool = False  # a custom Function, and what has a history was used inside of it, and is no argument
 
 
 class Recorder:
@@ -58,17 +78,23 @@ class Recorder:
         self.torch, self.tensor = torch, torch.Tensor
         self.newest = -1  # sequence number of the newest node
         self.numbers = deque(maxlen=KEPT)  # ascending: the newest node after each call that made nodes
-        self.calls = deque(maxlen=KEPT)  # (name, place, memories) of these calls
+        self.calls = deque(maxlen=KEPT)  # (name, place, memories, name of the newest node) of these calls
         self.writes = deque(maxlen=KEPT)
+        self.cuts = {}  # id of a living tensor -> (weak reference to it, the Cut that it comes from)
+        self.numbers_out = deque(maxlen=3)  # Cuts since the last pass whose result is no tensor: item(), numpy()
+        self.numbers_before = ()  # the same, when the newest pass began
         self.passes = deque(maxlen=4)  # (place, nodes it starts from) of the last passes that free what they used
         self.inside = False  # while a call of ours runs backward(), which calls torch.autograd.backward()
         self.aliases = torch.utils.weak.WeakTensorKeyDictionary()  # what .data has given
         self.folders = os.path.dirname(torch.__file__) + os.sep, *OURS
+        self.optimizers = self.folders[0] + "optim" + os.sep
         self.failed = False  # after an error of ours nothing is looked at any more
         self.known = {}  # file name -> whether it is the user's
-        self.watchers = []  # objects with before_pass, after_write: see doubts.py
+        self.watchers = []  # objects with before_pass, after_write and others: see doubts.py
 
     def __enter__(self):
+        with self.torch.inference_mode(False), self.torch.enable_grad():  # the newest node before the record
+            self.begin = self.torch.zeros(1, requires_grad=True).clone().grad_fn._sequence_nr()
         self.mode = mode_class(self.torch)(self)
         self.mode.__enter__()
         function = self.torch.autograd.Function
@@ -80,9 +106,10 @@ class Recorder:
             if not on:
                 return apply.__func__(cls, *args, **kwargs)
             recorder = on[0]
-            before = recorder.guarded(recorder.versions, args)
+            before, last = recorder.guarded(recorder.versions, args), recorder.last_write()
             result = apply.__func__(cls, *args, **kwargs)
-            recorder.guarded(recorder.after, cls.__name__, args, before, result, sys._getframe(1))
+            recorder.guarded(recorder.after, cls.__name__, args, before, result, sys._getframe(1), last)
+            recorder.guarded(recorder.after_function, cls.__name__, before, result, sys._getframe(1))
             return result
 
         def noted(tensors, *args, **kwargs):
@@ -90,6 +117,18 @@ class Recorder:
                 on[0].guarded(on[0].before_pass, (tensors,), kwargs, sys._getframe(1))
             return backward(tensors, *args, **kwargs)
 
+        self.show = show = warnings.showwarning
+
+        def shown(message, category, filename, lineno, file=None, line=None):
+            if filename == __file__:  # C++ takes us for the caller; the caller is the one below us
+                frames = iter_frames(sys._getframe(1))
+                below = next((one for one in frames if one.f_code.co_filename == __file__), None)
+                caller = next((one for one in frames if one.f_code.co_filename != __file__), below)
+                if caller is not None:
+                    filename, lineno = caller.f_code.co_filename, caller.f_lineno
+            show(message, category, filename, lineno, file, line)
+
+        self.shown = warnings.showwarning = shown
         function.apply = classmethod(recorded)
         self.torch.autograd.backward = noted
         return self
@@ -97,6 +136,8 @@ class Recorder:
     def __exit__(self, *error):
         self.torch.autograd.Function.apply = self.apply
         self.torch.autograd.backward = self.backward
+        if warnings.showwarning is self.shown:
+            warnings.showwarning = self.show
         self.mode.__exit__(*error)
         self.on.clear()
 
@@ -122,11 +163,16 @@ class Recorder:
             file = frame.f_code.co_filename
             own = known.get(file)
             if own is None:
-                own = known[file] = not file.startswith(self.folders) and not file.startswith("<frozen")
+                own = known[file] = self.is_own(file)
             if own:
                 return Place(frame.f_code, frame.f_lasti)
             frame = frame.f_back
         return None
+
+    def is_own(self, file):
+        """Whether a file is the user's, or of a library that PyTorch and Python do not bring."""
+        pythons = file.startswith(PYTHONS) and not any(folder in file for folder in INSTALLED)
+        return not pythons and not file.startswith(self.folders) and not file.startswith("<frozen")
 
     def versions(self, args):
         """(tensor, its version) for each tensor among the arguments; lists are looked into."""
@@ -139,38 +185,112 @@ class Recorder:
                 found += [(x, x._version) for x in one if isinstance(x, tensor) and not x.is_inference()]
         return found
 
-    def after(self, name, args, before, result, frame):
-        """A call has returned: did it make nodes, did it write?"""
+    def number_of(self, one):
+        """The sequence number of the node behind a result; -1 where there is none."""
+        node = node_of(one) if isinstance(one, self.tensor) else None
+        return -1 if node is None else node._sequence_nr()
+
+    def last_write(self):
+        return self.writes[-1] if self.writes else None
+
+    def after(self, name, args, before, result, frame, last=None):
+        """A call has returned: did it make nodes, did it write? `last`: the last write before it, where it was looked
+        into: what was written inside of it since then is known already.
+        """
         place = None
         one = result
         if before is None:  # the recorder failed in between
             return
         if type(one) in (tuple, list) and one:
-            one = one[0]
-        node = one.grad_fn if isinstance(one, self.tensor) else None
+            one = max(one, key=self.number_of)
+        node = node_of(one) if isinstance(one, self.tensor) else None
         if node is not None and (number := node._sequence_nr()) > self.newest:
             place = self.place(frame)
             memories = tuple(self.memory(t) for t, _ in before) + (self.memory(one),)
             self.newest = number
             self.numbers.append(number)
-            self.calls.append((name, place, memories))
+            self.calls.append((name, place, memories, node.name()))
+        if node is None:
+            self.follow(name, before, result, frame)
+        inside = set() if last is None else self.written_since(last)
         for tensor, version in before:
-            if tensor._version != version:
+            if tensor._version != version and (self.memory(tensor), tensor._version) not in inside:
                 place = place or self.place(frame)
-                hidden = len(self.aliases) > 0 and tensor in self.aliases
-                write = Write(self.memory(tensor), tensor._version, name, place, self.newest, hidden)
+                stepping, base = frame.f_code.co_filename.startswith(self.optimizers), tensor._base
+                base = tensor if base is None else base
+                hidden = len(self.aliases) > 0 and (tensor in self.aliases or base in self.aliases)
+                leaf = base.requires_grad and (stepping or node_of(base) is None)
+                write = Write(self.memory(tensor), tensor._version, name, place, self.newest, stepping, leaf, hidden)
                 self.writes.append(write)
                 for each in self.watchers:
                     each.after_write(write, tensor)
 
+    def after_norm(self, args, frame):
+        """F.batch_norm(x, mean, variance, weight, bias, training, …) has returned."""
+        statistics = [one for one in args[1:3] if isinstance(one, self.tensor)]
+        if len(args) > 5 and args[5] is True and statistics:
+            for each in self.watchers:
+                each.after_norm(statistics, self.place(frame))
+
+    def written_since(self, last):
+        """{(memory, version)} of the writes after this one."""
+        found = set()
+        for write in reversed(self.writes):
+            if write is last:
+                break
+            found.add((write.memory, write.version))
+        return found
+
+    def follow(self, name, before, result, frame):
+        """Note where a history ends: an operand has one, or had one; the result has none."""
+        is_tensor, out = isinstance(result, self.tensor), name in NUMBERS
+        if (is_tensor and result.requires_grad) or not (is_tensor or out or type(result) in (tuple, list)):
+            return
+        cut = None
+        if self.numbers_out and is_tensor and name in MAKERS:
+            self.cut_at(result, Cut(name, self.place(frame), True, True))
+        for tensor, _ in before:
+            if tensor.requires_grad:
+                cut = name
+                break
+            if (known := self.cuts.get(id(tensor))) is not None:
+                cut = known[1]
+                if not cut.whole:
+                    break
+        if cut is None or name.endswith("_like") or name.startswith("new_"):  # these take a shape, and no values
+            return
+        results = [result] if is_tensor else [] if out else [one for one in result if isinstance(one, self.tensor)]
+        if cut is name or out:
+            floats = not results or results[0].is_floating_point() or results[0].is_complex()
+            cut = Cut(name, self.place(frame), self.torch.is_grad_enabled(), not floats)
+        if out:
+            self.numbers_out.append(cut)
+        for one in results:
+            if not one.requires_grad:
+                self.cut_at(one, cut)
+
+    def after_function(self, name, before, result, frame):
+        """apply() has returned. Where the only history was inside of it, the line of apply() is the one that cuts."""
+        known = isinstance(result, self.tensor) and self.cuts.get(id(result))
+        if known and not known[1].recorded and not any(tensor.requires_grad for tensor, _ in before):
+            self.cut_at(result, Cut(name, self.place(frame), True, False, True))
+
+    def cut_at(self, tensor, cut):
+        """Remember that this tensor has no history, and where it was lost, for as long as the tensor lives."""
+        key, cuts = id(tensor), self.cuts
+        cuts[key] = weakref.ref(tensor, lambda _: cuts.pop(key, None)), cut
+
     def before_pass(self, given, kwargs, frame):
         """backward() or grad() is about to run."""
         place = self.place(frame)
+        self.numbers_before = tuple(self.numbers_out)
+        self.numbers_out.clear()
         for each in self.watchers:
             each.before_pass(given, kwargs, place)
         if not kwargs.get("retain_graph") and not kwargs.get("create_graph"):
             # Nodes, which hold no tensor any more when the pass is over.
-            roots = [tensor.grad_fn for tensor, _ in self.versions(given) if tensor.grad_fn is not None]
+            nodes = [node_of(tensor) for tensor, _ in self.versions(given)]
+            roots = [node for node in nodes if node is not None]
             self.passes.append((place, roots))
 
     def memory(self, tensor):
@@ -182,10 +302,18 @@ class Recorder:
 
     # --- afterwards ---
 
-    def call_of(self, number):
-        """(name, place, memories) of the call that made the node with this sequence number; None if unknown."""
+    def call_of(self, node):
+        """(name, place, memories, name of its newest node) of the call that made this node; None if unknown.
+
+        Each thread counts its nodes by itself. A node of another thread is told apart where the names differ.
+        """
+        number = node._sequence_nr()
         at = bisect_left(self.numbers, number)
-        return self.calls[at] if at < len(self.numbers) and number >= self.numbers[0] else None
+        first = self.begin + 1 if len(self.numbers) < KEPT else self.numbers[0]
+        if at == len(self.numbers) or number < first:
+            return None
+        call = self.calls[at]
+        return call if number != self.numbers[at] or node.name() == call[3] else None
 
     def writes_to(self, memories, first, last):
         """The writes to one of these memories that brought its version to first … last, oldest first."""
@@ -197,6 +325,21 @@ class Recorder:
                 if wanted < first:
                     break
         return found[::-1]
+
+
+def iter_frames(frame):
+    """This frame, and those that called it."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def node_of(tensor):
+    """Its grad_fn; None also for a view made under no_grad whose base was written to: PyTorch refuses to say."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 _mode = []
@@ -218,8 +361,12 @@ def mode_class(torch):
                 name = getattr(function, "__name__", "")
                 if name == "__get__":
                     result = function(*args, **kwargs)
-                    if getattr(function, "__self__", None) is DATA and isinstance(result, recorder.tensor):
-                        recorder.aliases[result] = True
+                    if isinstance(result, recorder.tensor):
+                        if getattr(function, "__self__", None) is DATA:
+                            recorder.aliases[result] = True
+                            recorder.guarded(recorder.follow, "data", [(args[0], 0)], result, sys._getframe(1))
+                        elif id(args[0]) in recorder.cuts and result is not args[0].grad:
+                            recorder.guarded(recorder.follow, "T", [(args[0], 0)], result, sys._getframe(1))
                     return result
                 given = (*args, *kwargs.values()) if kwargs else args
                 before = recorder.guarded(recorder.versions, given)
@@ -233,6 +380,8 @@ def mode_class(torch):
                 else:
                     result = function(*args, **kwargs)
                 recorder.guarded(recorder.after, name, given, before, result, sys._getframe(1))
+                if name == "batch_norm":
+                    recorder.guarded(recorder.after_norm, given, sys._getframe(1))
                 if name == "requires_grad_" or name == "__set__":
                     for each in recorder.watchers:
                         recorder.guarded(each.after_setting, function, args, recorder.place(sys._getframe(1)))

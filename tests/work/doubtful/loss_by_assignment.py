@@ -14,7 +14,7 @@ def main():
         loss.requires_grad_()  # DOUBT
         optimizer.zero_grad()
         loss.backward()
-        optimizer.step()  # DOUBT weight, bias
+        optimizer.step()  # DOUBT model.weight, model.bias
 
 
 main()

@@ -22,4 +22,4 @@ for _ in range(3):
     loss = nn.functional.cross_entropy(model(torch.randn(6, 4)), torch.randint(0, 2, (6,)))
     optimizer.zero_grad()
     loss.backward()
-    optimizer.step()  # DOUBT body.weight, body.bias
+    optimizer.step()  # DOUBT model.body.weight, model.body.bias

@@ -122,7 +122,7 @@ compare(before, draw(a))
 #
 # The same two questions explain the other three. The slope of `x * 2` is 2, so the node of `b` saved the 2, and what `b` holds does not matter to it. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all. It computes a *new* tensor, with memory of its own, and moves the name `c` to it. What `sqrt` saved stays as it was.
 #
-# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them. (`x * 1` makes a result, since the leaf `x` itself would refuse the write. The message names `neg_`, because it changed `h` last; more on that below.)
+# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them. (`x * 1` makes a result, since the leaf `x` itself would refuse the write. The message names `neg_`, because it changed `h` last.)
 
 # %% tags=["C07.6", "P1"]
 h = x * 1
@@ -243,7 +243,7 @@ show("engine.saved.SavedVariable.read")
 # | an input, of which only a part was written to (`h[0] = 5.0`) | `CopySlices` |
 # | a leaf, or plain data | nothing: no recorded operation has made it |
 #
-# Here are five errors. Say before you run the cell which name each message will carry. (From here on we print of the message only what differs from one to the next.)
+# Here are five errors. Say before you run the cell which name each message will carry. (From here on we print only what differs from message to message.)
 
 # %%
 def short(error):  # which tensor, and the two versions

@@ -15,7 +15,7 @@
 #
 # **Your training script has worked for weeks. Today you added one line to save memory, `h *= gate`, and now `loss.backward()` stops with "one of the variables needed for gradient computation has been modified by an inplace operation". The traceback ends in `backward()`, where you changed nothing. Your new line does not appear in it at all. And another in-place line, `pixels /= 255` at the top of the script, has been there from the beginning and never did any harm.**
 #
-# The message is not as vague as it looks. It contains two numbers, "is at version 1; expected version 0". Once you know who counts, when the counting is done, and when the two numbers are compared, the message tells you which tensor was overwritten, or at least what it looks like, and you can find the line in a minute instead of an afternoon.
+# The message is not as vague as it looks. It contains two numbers, "is at version 1; expected version 0". Once you know who counts, when the counting is done, and when the two numbers are compared, the message tells you which tensor was overwritten, or at least what it looks like, and you know where to look for the line.
 #
 # After this lesson you can
 #
@@ -24,13 +24,13 @@
 # - repair a training step by changing the order of its lines, without scattering `clone()` over it;
 # - tell a cure from a change that only hides the symptom.
 #
-# **Minutes** 105, in two sittings: a rest is marked in the middle · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# **Minutes** 140, in two sittings of 70 with a rest between them · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 #
 # [← 06 Saved tensors](06_saved_tensors.ipynb) · [all lessons](home.ipynb) · [08 Views →](08_views.ipynb)
 
 # %%
 import course_lib as torch
-from course_lib.teach import compare, draw, expect_error, explain, lesson, show, watch
+from course_lib.teach import chart, compare, draw, expect_error, explain, lesson, show, watch
 
 L = lesson(7)
 
@@ -56,11 +56,11 @@ picture
 #
 # - The rounded boxes are **tensors**. You see their values and their *version*: `v1` means that this memory has been written to once. A double border marks a *leaf*, a tensor that no recorded operation has made, such as a weight. A grey tensor needs no gradient.
 # - The thin blue arrows are your computation as you wrote it.
-# - The grey boxes with sharp corners are **nodes**. Every operation on a tensor that requires a gradient leaves one behind, a small object that will compute gradients during `backward()`. The numbers say in which order they were made. A dotted arrow leads from a result to its node.
-# - The thick black arrows are the way back. They lead from a node to the nodes of its operands, and the digit on an arrow says which operand is meant. At the end of the way stands a green box, in which the `.grad` of a leaf is collected.
-# - A white note with a folded corner is a tensor that a node has **saved**, because it will read that tensor during `backward()`. "v1, now v1" means: saved at version 1, and at version 1 still. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
+# - The grey boxes with sharp corners are **nodes**. Every operation on a tensor that requires a gradient leaves one behind, which will compute gradients during `backward()`. The numbers say in which order they were made. A dotted arrow leads from a result to its node.
+# - The thick black arrows are the way back. They lead from a node to the nodes of its operands, and the digit says which operand is meant. A short line with a ring leads to nothing: this operand wants no gradient. At the end of the way stands a green box, in which the `.grad` of a leaf is collected.
+# - A white note with a folded corner is a tensor that a node has **saved**, because it will read it during `backward()`. Dashed lines lead from the node to the note, and on to the saved tensor. "v1, now v1" means: saved at version 1, and at version 1 still. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
 #
-# (Two more things appear in other pictures. FREED means that a backward pass has let go of the tensor already. A dashed purple frame holds tensors that share one memory.)
+# (In other pictures, FREED means that a backward pass has let go of the tensor already, and a dashed purple frame holds tensors that share one memory and one counter.)
 #
 # </details>
 #
@@ -69,8 +69,9 @@ picture
 # - The orange note hangs on the node of `tanh`. It is the result of `tanh`, saved at version 0, and its memory is at version 1 by now. The new line, `h *= gate`, wrote into it.
 # - The old line wrote as well: `pixels` is at version 1. But the note that belongs to it says "v1, now v1". The node saved `pixels` *after* that write, and nothing has been written to it since.
 #
-# For a program of your own, `draw(loss)` makes such a picture, and `explain(loss)` says in words what happened and what cures it. Both work on PyTorch's tensors as well. The rest of the lesson is about the *why*, so that you will see the next one coming.
-#
+# For a program of your own, `draw(loss)` makes such a picture, and `explain(loss)` says in words what happened and what cures it. Both work on PyTorch's tensors as well.
+
+# %% [markdown]
 # ## Does every in-place edit of a result break backward?
 #
 # In the story one in-place line is harmless and another one is not. So it cannot be the in-place writing alone. Below are four results, and each of them is edited once:
@@ -100,9 +101,9 @@ a += 1
 b += 1
 c = c + 1
 d *= 2
-for name, edited in {"b": b, "c": c, "d": d}.items():
+for program, edited in {"b, 2x + 1:": b, "c, sqrt(x) + 1:": c, "d, 2(x + 3):": d}.items():
     (slope,) = torch.autograd.grad(edited.sum(), x)
-    print(name, "is fine, and its gradient is", slope)
+    print(program, "fine, and the gradient is", slope)
 with expect_error(RuntimeError, "modified by an inplace operation"):
     a.sum().backward()
 
@@ -121,7 +122,7 @@ compare(before, draw(a))
 #
 # The same two questions explain the other three. The slope of `x * 2` is 2, so the node of `b` saved the 2, and what `b` holds does not matter to it. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all. It computes a *new* tensor, with memory of its own, and moves the name `c` to it. What `sqrt` saved stays as it was.
 #
-# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them.
+# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them. (`x * 1` makes a result, since the leaf `x` itself would refuse the write. The message names `neg_`, because it changed `h` last.)
 
 # %% tags=["C07.6", "P1"]
 h = x * 1
@@ -135,7 +136,7 @@ with expect_error(RuntimeError, "output 0 of Neg, is at version 1; expected vers
 print("sin and the addition do not need their results")
 
 # %% [markdown]
-# If you do not know what an operation saves, look at its slots, as in lesson 06: `[name for name in dir(y.grad_fn) if name.startswith("_saved_")]`. Or look at the white notes in the picture. And if you would rather not think about it, work *out of place*: `y = y + 1`, `h = h * gate`. A new tensor has new memory, so nothing that was saved is overwritten. This is also the simplest cure for the script of the story. (It costs the memory that the new line was meant to save. When there is a choice, put the in-place line behind an operation that does not save its result.)
+# If you do not know what an operation saves, look at its slots, as in lesson 06: `[name for name in dir(y.grad_fn) if name.startswith("_saved_")]`. Or look at the white notes in the picture. To be safe, work *out of place*: `y = y + 1`, `h = h * gate`. A new tensor has new memory, so nothing that was saved is overwritten. This is also the simplest cure for the story. (It costs the memory that the new line was meant to save. If you can, put the in-place line behind an operation that does not save its result.)
 
 # %%
 h = torch.tanh(w * pixels)
@@ -144,11 +145,11 @@ h.sum().backward()
 print(w.grad)
 
 # %% [markdown]
-# > **The rule.** Backward minds one kind of write only: a write into a tensor that a node has saved.
+# > **The rule.** Backward minds one kind of write only: a write into a tensor that a node has already saved.
 #
 # ## When is the version noted, and when is it compared?
 #
-# How does backward know that the memory was written to? It does not compare values, because for that it would have to save a copy. It compares two numbers. Every memory has a counter, its *version*. A fresh tensor is at version 0, and each in-place operation adds one. (In PyTorch you can read it: `t._version`.)
+# How does backward know that the memory was written to? It does not compare values, because for that it would have to save a copy. It compares two numbers. A fresh tensor has a counter, its *version*, which is 0, and each in-place operation adds one. (In PyTorch you can read it: `t._version`.)
 #
 # Here is a tensor that is written to before it is saved, and also afterwards. `sin` saves its input.
 #
@@ -187,6 +188,16 @@ log
 # 2. *Saved.* When `sin` saves `h`, its node notes the version that it finds. That is 1, because one write had come before. Such a write is harmless. This is why `pixels /= 255` never did any harm.
 # 3. *Refused.* Backward wants to read the slot, finds 3 where the node noted 1, and raises.
 #
+# The chart shows the counters line by line: on the right `h`, as the log has it, and on the left `pixels` of the story. Line 1 makes the tensor, line 2 writes to it, a node saves it in line 3 and notes its version (the dashed line), and the last line is `backward()`.
+
+# %%
+story = {"version": {1: 0, 2: 1, 3: 1, 4: 1}, "noted": {3: 1, 4: 1}}
+ours = {"version": {1: 0, 2: 1, 3: 1, 4: 2, 5: 3, 6: 3}, "noted": {3: 1, 4: 1, 5: 1, 6: 1}}
+chart({"pixels of the story": story, "h": ours}, across="line", up="version", numbers=True)
+
+# %% [markdown]
+# On the left the write comes before the save, and the two numbers are still equal when backward looks. On the right two more writes come after the save, and backward finds 3 where 1 was noted.
+#
 # The comparison is made when the slot is *read*, and nothing reads it before backward does. That is why the error appears so late, and so far from the line that caused it. If you read the slot yourself, you get the error at once.
 #
 # What if the write is undone again? Taking the minus of every number twice restores each of them exactly. It does not help:
@@ -196,9 +207,10 @@ h = x * 1
 y, values = h.sin(), h.tolist()
 h.neg_().neg_()
 assert h.tolist() == values  # the same numbers as before
-for use in (lambda: y.grad_fn._saved_self, lambda: y.sum().backward()):
-    with expect_error(RuntimeError, "is at version 2; expected version 0", short=True):
-        use()
+with expect_error(RuntimeError, "is at version 2; expected version 0", short=True):
+    slot = y.grad_fn._saved_self
+with expect_error(RuntimeError, "is at version 2; expected version 0", short=True):
+    y.sum().backward()
 
 # %% [markdown]
 # **How our engine does it.** A saved tensor is a small object, `SavedVariable`, with the tensor and the version that was noted. This is the method that is called when the slot is read. `now` is what the counter says at this moment. (Most tensors are never written to, so they have no counter yet, and `None` means 0.) The rest is a comparison of two integers. PyTorch has the same few lines in a file called `saved_variable.cpp`.
@@ -211,7 +223,7 @@ show("engine.saved.SavedVariable.read")
 #
 # ## What does each word of the message say?
 #
-# You can now read the message slowly. The table takes the one that `a` raised:
+# The table takes the message that `a` raised:
 #
 # | words | meaning |
 # | --- | --- |
@@ -221,42 +233,62 @@ show("engine.saved.SavedVariable.read")
 # | `expected version 0` | how often it had been written to when it was saved |
 # | `Hint: enable anomaly detection …` | a way to find the line that saved the tensor; we come to it later |
 #
+# %% [markdown]
 # The second row needs some care:
 #
-# | what was overwritten | the words name | such as |
-# | --- | --- | --- |
-# | a *result* that a node saved | this node | `y = x.tanh()`, then `y.sub_(1)`: `Tanh` |
-# | an *input* that a node saved | the last recorded operation that made or changed it | `y = h.cos()`, then `h.neg_()`: `Neg`; or then `h[0] = 5.0`: `CopySlices` |
-# | a leaf, or plain data | nothing: no recorded operation has made it | `y = x * weight`, then `weight.mul_(0.5)` |
+# | what was overwritten | the words name |
+# | --- | --- |
+# | a *result* that a node saved | this node |
+# | an *input* that a node saved | the last recorded operation that made or changed it |
+# | an input, of which only a part was written to (`h[0] = 5.0`) | `CopySlices` |
+# | a leaf, or plain data | nothing: no recorded operation has made it |
 #
-# The next cell makes one error of the first kind, three of the second and one of the third. Read the messages, and say each time what was overwritten. (From here on we print of the message only what differs from one to the next.)
+# Here are five errors. Say before you run the cell which name each message will carry. (From here on we print only what differs from message to message.)
 
 # %%
-weight = torch.tensor([3.0, 5.0], requires_grad=True)
-result = x.tanh()
-result.sub_(1)
-h, k, part = x * 1, x * 1, x * 1
-from_input, twice, in_part = h.cos(), k.cos(), part.cos()
+def short(error):  # which tensor, and the two versions
+    return str(error).split(": ")[1].removesuffix(". Hint")
+
+
+def said(y):  # what becomes of backward
+    try:
+        y.sum().backward()
+        return "fine"
+    except RuntimeError as error:
+        return short(error)
+
+
+y = x.tanh()
+y.sub_(1)
+print("1:", said(y))
+
+h = x * 1
+y = h.cos()
 h.neg_()
-k.neg_().add_(1)
-part[0] = 5.0
-from_leaf = x * weight
+print("2:", said(y))
+
+h = x * 1
+y = h.cos()
+h.neg_().add_(1)
+print("3:", said(y))
+
+h = x * 1
+y = h.cos()
+h[0] = 5.0
+print("4:", said(y))
+
+weight = torch.tensor([3.0, 5.0], requires_grad=True)
+y = x * weight
 with torch.no_grad():
     weight.mul_(0.5)
-named = ((result, "output 0 of Tanh"), (from_input, "output 0 of Neg"), (twice, "output 0 of Add"))
-for y, words in (*named, (in_part, "output 0 of torch::autograd::CopySlices"), (from_leaf, "[2]] is at")):
-    with expect_error(RuntimeError, words, short=True):
-        y.sum().backward()
+print("5:", said(y))
 
 # %% [markdown]
-# The second message says `Neg`, and `neg_` is the line that did it. In the third message `neg_` did it as well, but another recorded write came after it, and the message names the last one: `Add`. A write under `no_grad` is not recorded, and is never named. In the fifth message only the shape is left.
+# In the third program `neg_` did the harm as well, but `Add` is the last recorded write, and so it is named. The fifth write is under `no_grad` and not recorded, so only the shape is left.
 #
-# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. The line that you look for writes into this tensor, or into another tensor on the same memory. It stands between the line that saved and `backward()`:
+# Now you have a procedure. Read the shape and the words after "output 0 of", and you know which tensor it is. The line that you look for writes into this tensor, or into another tensor on the same memory. It stands between the line that saved and `backward()`. So read downwards from the line that saved, if you know it, or else upwards from `backward()`.
 #
-# - If you know the line that saved the tensor, read downwards from it.
-# - If you know only `backward()`, read upwards from there.
-#
-# So you should know what such a line can look like. The next three sections are about that.
+# What can such a line look like? The next three sections are about that.
 #
 # ## Which lines count as a write?
 #
@@ -290,31 +322,46 @@ print("t[0] += 1:     version", t._version)
 #
 # The last line has added two. Python turns `t[0] += 1` into two writes. First it adds 1 to the view `t[0]`, and then it assigns this view back, `t[0] = …`.
 #
-# > **The rule.** The version counts the writes to a memory, whatever was written.
+# > **The rule.** The version counts the writes, whatever was written.
 #
 # ## Whose counter is it?
 #
-# The counter belongs to the memory, and two tensors can look at the same memory. A slice such as `t[1:]` is a *view*: it copies nothing, it looks at a part of `t` (lesson 08). `t.detach()` is the same memory without the history, and so is `t.data`, an older relative. `t.clone()` is a copy. We make one of each, write to `t` once, and ask them all for their version:
+# Two tensors can look at the same memory. A slice such as `t[1:]` is a *view*: it copies nothing, it looks at a part of `t` (lesson 08). `t.detach()` is the same memory without the history, and so is `t.data`, an older relative. `t.clone()` is a copy. We make one of each, and write to `t` once:
+#
+# ```python
+# t = torch.zeros(3)
+# view, detached, data, clone = t[1:], t.detach(), t.data, t.clone()
+# t.add_(1)
+# ```
+#
+# **Predict.** Which of `view`, `detached`, `data`, `clone` are now at version 1? Answer with a list of names.
 
-# %% tags=["C07.3", "C07.4"]
+# %%
+L.predict("07.p7", None)
+
+# %% tags=["C07.3"]
 t = torch.zeros(3)
-others = {"view": t[1:], "detach": t.detach(), ".data": t.data, "clone": t.clone()}
+view, detached, data, clone = t[1:], t.detach(), t.data, t.clone()
 t.add_(1)
-print({name: other._version for name, other in others.items()})
-print(".data holds", others[".data"].tolist(), "and the clone holds", others["clone"].tolist())
+draw(t, view, detached, data, clone)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The view and the `detach()` stand in one frame with `t`: one memory, one counter. So a write through any of them is noticed, whichever of them was saved.
+# - The clone has memory of its own, and a counter of its own.
+# - `.data` is the odd one. It sees the new values, because it looks at the memory of `t`. But it has a counter of its own, which still says 0.
+#
+# What follows from this? We write through `.data`, and then do two things that are no writes to `t`:
+
+# %% tags=["C07.4"]
 t.data.mul_(5)
 t.requires_grad_()
 t.grad = torch.ones(3)
 print("t is at version", t._version, "though its values are now", t.tolist())
 
 # %% [markdown]
-# **Notice:**
-#
-# - The view and the `detach()` share the counter of `t`. So a write through any of them is noticed, whichever of them was saved.
-# - The clone has memory of its own, and a counter of its own.
-# - `.data` is the odd one. It sees the new values, so it looks at the same memory. But it has a counter of its own.
-#
-# The last line shows what follows from this. The write through `.data` multiplied everything by 5, and the version of `t` did not move. Neither did it move for `requires_grad_()` or for assigning `.grad`, because these write to no element of `t`.
+# The write through `.data` multiplied everything by 5, and the version of `t` did not move. Neither did it move for `requires_grad_()` or for assigning `.grad`, because these write to no element of `t`.
 #
 # > **The rule.** Views and `detach()` share memory and counter, `.data` shares the memory only, and `clone()` shares neither.
 #
@@ -340,30 +387,19 @@ models = {
 L.predict("07.p4", None)
 
 # %% tags=["C07.14", "C07.15", "P19"]
-def short(error):  # which tensor, and the two versions
-    return str(error).split(": ")[1].removesuffix(". Hint")
-
-
 for letter, model in models.items():
-    try:
-        model(torch.ones(3, 2)).sum().backward()
-        print(f"{letter}: fine")
-    except RuntimeError as error:
-        print(f"{letter}:", short(error))
+    print(f"{letter}:", said(model(torch.ones(3, 2))))
 
 # %% [markdown]
 # You can say why. The gradients of a linear layer are made of its input and its weight, so it has not saved its result, and in A and C somebody may write over it. (In A the ReLU saves its own result, which is what it has just written.) A sigmoid saves its result, because its slope is made of it, and so does a ReLU. In B and D the dropout wrote over such a result.
 #
-# With `out=` it is the same. In the next cell a product saves `factor`, and then a sum is written into `factor`. The second error is of another kind. PyTorch does not record operations with `out=`, so it refuses them if an operand requires a gradient.
+# With `out=` it is the same. In the next cell a product saves `factor`, and then a sum is written into `factor`.
 
 # %% tags=["C07.14"]
 factor = torch.ones(2)
 y = x * factor
 torch.add(factor, 1, out=factor)
-with expect_error(RuntimeError, "[torch.FloatTensor [2]] is at version 1; expected version 0", short=True):
-    y.sum().backward()
-with expect_error(RuntimeError, "functions with out=... arguments don't support automatic differentiation"):
-    torch.add(x, 1, out=factor)
+print(said(y))
 
 # %% [markdown]
 # One thing is *not* guarded by any counter. If a second name stands for the tensor that a module overwrites, then this name sees the new numbers, in the forward pass already. Here a *skip connection* is meant to add the numbers from before the ReLU:
@@ -380,9 +416,9 @@ print("as was meant:", y, "with the gradient", torch.autograd.grad(y.sum(), x)[0
 # %% [markdown]
 # No node saved the wrong number, so there is no error. Twice relu(h) was computed, and its gradient, [0, 2], is right. It is only that you meant something else.
 #
-# > **The rule.** `inplace=True` is safe where a name ending in `_` would be safe. `out=` is counted like these, and is refused if an operand requires a gradient.
+# > **The rule.** `inplace=True` and `out=` are safe where a name ending in `_` would be safe.
 #
-# ## Exercises: two, before a rest
+# ## Exercises: two on what is counted
 #
 # `L.hint("07.1")` helps, `L.solution("07.1")` explains, and `L.progress()` lists what you have solved. (The numbers are only names, and some come later.)
 #
@@ -418,10 +454,6 @@ def centred(torch, x):
 L.check("07.3", centred)
 
 # %% [markdown]
-# ## A rest
-#
-# This is the middle of the lesson. You can read the message now, and you know what counts as a write. The second half is about training code: which parameters must hold still, how to repair a step, what does not help, and how to find the line when you cannot see it.
-#
 # ## Which parameters must hold still until backward has run?
 #
 # This is how most engineers meet the error: there is a network and a training step, and something writes into a parameter between forward and backward. It may be weight decay, or a second optimizer. In this program it is *weight clipping*, as it is used in Wasserstein GANs, which keeps numbers between −0.3 and 0.3. It is done to one of the four parameters, and one line too early:
@@ -455,7 +487,7 @@ def slopes(loss):
     return torch.autograd.grad(loss, (W1, b1, W2, b2))
 
 # %% [markdown]
-# `x` and `t` are plain data. For which of the four parameters does this raise, and for which ones is it harmless? Go through the operations, and ask of each what it saved.
+# `x` and `t` are plain data. Go through the operations, and ask of each what it saved.
 #
 # **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
 
@@ -495,13 +527,12 @@ draw(out)
 # - `W1` was not saved. It would be read for the gradient of `x`, and `x` is plain data. If another layer stood in front, then `W1` would be saved as well.
 # - The biases are added, and an addition saves nothing.
 # - Where the program ran, the gradients were those from before the write. They belong to the loss that was computed, at the old parameters.
-# - `relu` and the second product both saved `h`. To edit `h` in place would make two notes stale.
 #
 # > **The rule.** A weight must hold still until backward if something in front of its layer needs a gradient.
 #
 # ## How is a training step repaired?
 #
-# The usual repair is to change the order of the lines. No copy is needed. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place. (It keeps numbers between −0.8 and 0.8 here, which is enough.)
+# The usual repair is to change the order of the lines. No copy is needed. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards. Below are three whole steps, with the clipping in its right place.
 
 # %%
 W1, b1, W2, b2 = fresh()
@@ -535,39 +566,61 @@ with torch.no_grad():
 print("under no_grad the version went up by", W2._version - version)
 
 # %% [markdown]
-# This error is easier to deal with: it comes in the line that is to blame, and nothing has been written yet. Its reason is a different one, too. It has nothing to do with what a node has saved. With a recorded write `W2` would become the *result* of an operation, and be no leaf any more.
+# This error is easier to deal with: it comes in the line that is to blame, and nothing has been written yet. Its reason has nothing to do with what a node has saved. With a recorded write `W2` would become the *result* of an operation, and be no leaf any more.
 #
 # Under `no_grad` the write is not recorded, so `W2` stays a leaf. That is why training code updates parameters there. But the write is counted.
 #
 # > **The rule.** An in-place write to a leaf that requires a gradient is refused at once, and under `no_grad` it is allowed and counted.
 #
+# ## A rest
+#
+# This is the middle of the lesson. You can read the message, you know what counts as a write, and you can repair a training step. The second half is about what does not help, and about finding a line that you cannot see.
+
+# %% [markdown]
 # ## Does `retain_graph=True` help?
 #
-# You want to run backward twice on one loss, and between the two passes you update the weights. The first attempt raises "Trying to backward through the graph a second time" (lesson 06). The message itself proposes `retain_graph=True`. So you write it, and the message goes away. This is the next one:
+# You want to run backward twice on one loss, with an update in between. The first attempt raises "Trying to backward through the graph a second time" (lesson 06). The message itself proposes `retain_graph=True`, so you write it. Here are three updates, each tried alone and under `no_grad`:
+#
+# ```python
+# b2 -= 0.1 * b2.grad          # A
+# W2 = W2 - 0.1 * W2.grad      # B
+# W2 -= 0.1 * W2.grad          # C
+# ```
+#
+# **Predict.** After which of them does the second pass raise? Answer with a list of letters; it may be empty.
+
+# %%
+L.predict("07.p8", None)
+
+# %%
+for letter, line in {"A": "b2 -= 0.1 * b2.grad", "B": "W2 = W2 - 0.1 * W2.grad"}.items():
+    W1, b1, W2, b2 = fresh()
+    loss = forward()
+    loss.backward(retain_graph=True)
+    with torch.no_grad():
+        exec(line)
+    loss.backward()
+    print(letter, "was tried: the second pass runs")
 
 # %% tags=["C07.12", "P8"]
 W1, b1, W2, b2 = fresh()
 loss = forward()
 loss.backward(retain_graph=True)
-print("after one pass b2.grad is", b2.grad)
 with torch.no_grad():
     W2 -= 0.1 * W2.grad
 with expect_error(RuntimeError, "modified by an inplace operation", short=True):
     loss.backward(retain_graph=True)
-print("after the pass that failed it is", b2.grad)
 
 # %% [markdown]
-# The flag did what it says: the slot still holds `W2`. But `W2` holds other numbers by now, and the loss was not computed with these. A graph that saved a weight cannot be used again once this weight was updated in place. (The second pass failed halfway. It had already added to `b2.grad` by then.)
+# In C the flag did what it says: the slot still holds `W2`. But `W2` holds other numbers by now, and the loss was not computed with these. In A nothing had saved the bias. In B the old tensor was not written to: the name `W2` has moved to a new one. (This is seldom a way out. An optimizer holds the old tensor, and goes on stepping that.)
 #
-# Ask `explain` about this error. It says what the message says, sorts the possible changes into those that cure and those that only silence, and draws the graph with HERE at the culprit.
+# Ask `explain` about the error of C. It says what the message says, sorts the possible changes into those that cure and those that only silence, and draws the graph with HERE at the culprit.
 
 # %% tags=["P8"]
 explain()
 
 # %% [markdown]
-# Without an argument, `explain()` takes the last error. To ask about a loss of your own, or one of PyTorch's, hand it over: `explain(loss)`.
-#
-# The right cure is this: clear the gradients, in which the failed pass has left its traces, and compute the loss at the new weights.
+# (`#3` is the tensor `h` inside of `forward`; no name outside leads to it.) The right cure is this: clear the gradients (the pass that failed halfway has added to some of them), and compute the loss at the new weights.
 
 # %%
 for parameter in (W1, b1, W2, b2):
@@ -576,13 +629,11 @@ forward().backward()
 print("with a new graph it runs, and the gradient of b2 at the new weights is", b2.grad)
 
 # %% [markdown]
-# Could the update be made out of place? After `W2 = W2 - 0.1 * W2.grad` the second pass would run, since nobody has written into the old tensor. But the name `W2` now stands for a new one. An optimizer holds the old tensor, and goes on stepping that.
-#
 # > **The rule.** After a weight was updated, compute the loss again.
 #
 # ## Which line saved the tensor?
 #
-# In a large model you may not recognise the tensor by its shape, because twelve layers have the same one. For this there is *anomaly mode*, which the message proposes in its last sentence. When it is switched on, every operation remembers from which line of your program it was called. If its node fails later, PyTorch tells you that line.
+# In a large model you may not recognise the tensor by its shape, because twelve layers have the same one. For this there is *anomaly mode*, which the message proposes in its last sentence. While it is on, every operation remembers from which line of your program it was called. And if a node fails while it is on, PyTorch tells you the line that was remembered for this node.
 #
 # Here is the script of the story again, as a file `train.py` for real PyTorch, with anomaly mode around forward and backward:
 #
@@ -603,7 +654,7 @@ print("with a new graph it runs, and the gradient of b2 at the new weights is", 
 # 14      loss.backward()
 # ```
 #
-# This is what `python train.py` prints, all of it. We have only shortened the paths to `…`, and left out a line of `^^^^`, with which some versions of Python underline a call.
+# This is all that `python train.py` prints, with the paths shortened to `…`, and without the line of `^^^^` under a call that some versions of Python print.
 #
 # ```text
 # …/torch/autograd/graph.py:979: UserWarning: Error detected in TanhBackward0. Traceback of forward call that caused the error:
@@ -627,11 +678,20 @@ print("with a new graph it runs, and the gradient of b2 at the new weights is", 
 #
 # There are two tracebacks in it, and it is easy to read the wrong one.
 #
-# - The **lower** one is the error itself. As always, it ends in `backward()`. You had this one before.
-# - The **upper** one is new. It is a *warning*, and it may stand far above the error in a long log. It is the traceback of a *forward* call. Read it from its last line: `h = torch.tanh(w * x)` is the line whose node has failed. So this line saved the tensor that was overwritten later.
-# - It does not say which line did the overwriting. "Changed in there or anywhere later" means: read on downwards from this line, until you find a write to what it saved. Here it is the very next line.
+# - The **lower** one is the error itself. As always, it ends in `backward()`.
+# - The **upper** one is a *warning*, and it may stand far above the error in a long log. It is the traceback of a *forward* call. Read it from its last line: `h = torch.tanh(w * x)` is the line whose node has failed. So this line saved the tensor.
+# - Which line did the overwriting is not said. Read on downwards from the line that saved, until you find a write to what it saved. Here it is the very next line.
 #
-# In a notebook it works in the same way. The function below goes backward in anomaly mode and gives the text of the first warning. We print its first line and the two lines of our program in it.
+# To remember a traceback for every operation takes time. So how long must the mode be on? Here are three ways:
+#
+# - A: around forward and backward, as above;
+# - B: around forward only;
+# - C: around backward only, once the error has been seen.
+#
+# **Predict.** Which of the three tell you the line that saved? Answer with a list of letters.
+
+# %%
+L.predict("07.p9", None)
 
 # %% tags=["C07.13", "C07.16"]
 def block(x, w, gate):
@@ -640,44 +700,24 @@ def block(x, w, gate):
     return h
 
 
-def warned(loss):
-    with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            print("when the error comes, there has been", len(caught), "warning:")
-    return str(caught[0].message).partition(" (Triggered")[0]
-
-
 w, x, gate = torch.tensor([2.0, 1.0, 0.5], requires_grad=True), torch.ones(3), torch.zeros(3)
-with torch.autograd.set_detect_anomaly(True):
-    loss = block(x, w, gate).sum()
-told = warned(loss).splitlines()
-print(told[0], told[-3], told[-1], sep="\n")
+for way, (forward_on, backward_on) in {"A": (True, True), "B": (True, False), "C": (False, True)}.items():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with torch.autograd.set_detect_anomaly(forward_on):
+            loss = block(x, w, gate).sum()
+        with torch.autograd.set_detect_anomaly(backward_on):
+            said(loss)
+    told = "".join(str(each.message) for each in caught)
+    print(f"{way}: warnings before the error: {len(caught)}, the line is named: {'h = torch.tanh' in told}")
+print("C says:", told.partition(" Enable")[0])
 
 # %% [markdown]
-# And if the mode is only switched on when the error has been seen, in front of `backward()`?
-
-# %% tags=["C07.13"]
-print(warned(block(x, w, gate).sum()))
-
-# %% [markdown]
-# Then there is nothing to tell. A line can only be remembered while the operation runs. So switch the mode on *before the forward pass*. And switch it off again when you have found the line: to remember a traceback for every operation takes time.
+# Only A names it. In B the lines were remembered, but the mode was off when the node failed. In C it was off when the line ran. So switch it on *before the forward pass*, and off again when you have found the line.
 #
-# Do not be surprised by a second kind of report. Anomaly mode also stops when a gradient contains NaN ("not a number"). Here the slope of the root is infinite at 0, and infinite times 0 is NaN. If you only look for an in-place write, pass `check_nan=False`.
-
-# %% tags=["C07.13"]
-z = torch.zeros(1, requires_grad=True)
-with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    with expect_error(RuntimeError, "Function 'MulBackward0' returned nan values in its 0th output."):
-        (z * 0).sqrt().backward()
-
-# %% [markdown]
-# Here the "0th output" of `MulBackward0` is what this backward node *gives*: the gradient for the first factor. In a version error, "output 0 of Mul" is the result of a product.
+# Anomaly mode also stops at a gradient that is NaN ("not a number"). If you only look for an in-place write, pass `check_nan=False`.
 #
-# Our engine remembers more than PyTorch: every write notes its line as well. So its message names both lines, the one that saved and the one that wrote.
+# Our engine remembers more than PyTorch: every write notes its line as well. So its message names both lines, the one that saved and the one that wrote:
 
 # %% tags=["engine", "C07.13"]
 with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
@@ -691,49 +731,67 @@ with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
 #
 # ## What happens if the write is not counted?
 #
-# All of this works because writes are counted. You have met one that is not: a write through `.data`. You find it in old code, since `.data` was once the usual way to update a weight. Below are three programs, each with `x = 1, 2, 3, 4`, and what people say about them. (In the second one every write is counted.)
+# All of this works because writes are counted. You have met one that is not: a write through `.data`. You find it in old code, since `.data` was once the usual way to update a weight. Below are three programs, each with `x = 1, 2, 3, 4`, and what people say about them. (In B every write is counted.)
 #
 # ```python
-# y = x.exp(); y.data.add_(1)           # 1. "Backward raises."      4. "The gradient is wrong."
-# y = x * x; y.mul_(1.5); y.add_(x)     # 2. "The edits leave no trace: the gradient is 2x."
-# y = x * 3; x.data[0] = 100            # 3. "The gradient is wrong."
+# y = x.exp(); y.data.add_(1)           # A
+# y = x * x; y.mul_(1.5); y.add_(x)     # B
+# y = x * 3; x.data[0] = 100            # C
 # ```
+#
+# 1. On A: "Backward raises."
+# 2. On B: "The edits leave no trace: the gradient is 2x."
+# 3. On C: "The gradient is wrong."
+# 4. On A: "The gradient is wrong."
 #
 # **Predict.** Which of the four statements are true? Answer with a list of four words, `"true"` or `"false"`, in the order of their numbers.
 
 # %%
 L.predict("07.p5", None)
 
-# %% tags=["C07.9", "C07.10", "P1"]
+# %% tags=["C07.9", "C07.10"]
 x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
 y = x.exp()  # saves its result
 right = y.detach().clone()  # the slope of exp
 y.data.add_(1)
-print("1, 4:", torch.autograd.grad(y.sum(), x)[0], "- right is", right)
+print("A:", torch.autograd.grad(y.sum(), x)[0], "- right is", right)
 y = x * x  # saves x
 y.mul_(1.5)  # saves 1.5
 y.add_(x)  # saves nothing
-print("2:   ", torch.autograd.grad(y.sum(), x)[0])
+print("B:", torch.autograd.grad(y.sum(), x)[0])
 y = x * 3  # saves 3
 x.data[0] = 100
-print("3:   ", torch.autograd.grad(y.sum(), x)[0])
+print("C:", torch.autograd.grad(y.sum(), x)[0])
 
 # %% [markdown]
 # Only the fourth is true.
 #
-# - **1 and 4.** The slope of `exp` is its result, and this was overwritten. Backward read the new numbers, and nothing told it that they were new: each slope is too large by 1. A message that stops your program is a nuisance, but it is better than this. So do not "repair" the version error with `.data`.
-# - **2.** The edits are safe, but they are recorded like other operations. `y` ends as 1.5 x² + x, and its slope is 3x + 1.
-# - **3.** The product saved the number 3, and not `x`. So it does not matter here what became of `x`. It depends on what the node has saved.
+# - **A.** The slope of `exp` is its result, and this was overwritten. Backward read the new numbers, and nothing told it that they were new: each slope is too large by 1.
+# - **B.** The edits are safe, but they are recorded like other operations. `y` ends as 1.5 x² + x, and its slope is 3x + 1.
+# - **C.** The product saved the number 3, and not `x`. So it does not matter here what became of `x`.
+#
+# Here is A as a picture. On the left stands the graph after `y.data.add_(1)`. Then the same write is made once more, through `detach()`, which shares the counter:
+
+# %% tags=["C07.10", "P1"]
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+y = x.exp()
+y.data.add_(1)
+silent = draw(y)
+y.detach().add_(1)
+compare(silent, draw(y))
+
+# %% [markdown]
+# On the left `y` holds wrong numbers already, 3.718 for 2.718, and yet the note is white: "v0, now v0". The picture knows no more than the counter. On the right the counter has moved, the note is orange, and backward will raise. A message that stops your program is a nuisance, but it is better than a wrong gradient. So do not "repair" the version error with `.data`.
 #
 # > **The rule.** Writing through `.data` hides the error instead of curing it, and if the tensor was saved, the gradient is wrong.
 #
 # ## Build your own engine: counting the writes
 #
-# Your engine saves tensors since lesson 06. If somebody writes into one of them, it computes with the new numbers and says nothing, as `.data` does. In `my_engine.py`, which lies beside this notebook, you now make it notice. There are four pieces, about 25 lines in all.
+# Your engine saves tensors since lesson 06. If somebody writes into one of them, it computes with the new numbers and says nothing, as `.data` does. In `my_engine.py`, which lies beside this notebook, you now make it notice. There are four pieces, about 25 lines in all (20 minutes).
 #
 # 1. **The counter.** Write a small class `Version` whose attribute `count` begins at 0. Every `Tensor` gets one: its own, or the one that is handed to `__init__` as `version`. `detach()` hands over its own, because it looks at the same memory. A property `_version` reads the count.
 # 2. **The check.** `SavedVariable` notes `tensor._version` when it is made. `unpack` compares, and raises a `RuntimeError` that contains "modified by an inplace operation" and "is at version …; expected version … instead".
-# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does four things. It makes an operand for the computation: a new Tensor with a *copy* of the numbers, and with this tensor's `grad_fn`. (The product saves its operand, and the old memory is about to be overwritten.) It writes the new numbers into the same memory, `self.array[...] = …`. It counts. And if the computation left a node, the tensor's history goes on from that node, and the tensor requires a gradient from then on. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
+# 3. **The writes.** Write a function `in_place(compute)` that makes `mul_` out of `__mul__`. What it returns does five things, in this order. *Copy*: it makes a new Tensor with a copy of the numbers and this tensor's `grad_fn`. (The product saves its operand, and the old memory is about to be overwritten.) *Compute* with this copy. *Write* the new numbers into the same memory, `self.array[...] = …`. *Count*. *Go on*: if the computation left a node, it is the tensor's `grad_fn` from now on, and the tensor requires a gradient. Then `add_`, `sub_`, `mul_` and `+=`, `-=`, `*=` are one line each.
 # 4. **The guard.** While recording is on, a leaf that requires a gradient refuses all this with a `RuntimeError` that says "a leaf Variable that requires grad is being used in an in-place operation."
 #
 # `AccumulateGrad` adds to `.grad` in place. Let it use `add_` from now on, so that this write is counted as well. One slip is typical: to write `self.array = …` instead of `self.array[...] = …`. That gives the tensor a new array, and what `detach()` gave goes on looking at the old one.
@@ -745,8 +803,6 @@ L.build("07")
 # When the checkpoint says *correct*, your engine raises the most famous error of PyTorch, at the right moment and with the right numbers, and the pictures of your own graphs can turn orange. One thing is not covered yet. What `reshape`, `T` and `expand` give may look at the memory of their operand too, and still has a counter of its own: lesson 08 mends that.
 #
 # ## Exercises: raise, repair, cause
-#
-# Three more, each harder than the one before.
 #
 # **07.2 · Which happens?** (8 minutes). In every program `x` is `torch.tensor([1.0, 2.0], requires_grad=True)`, and at the end `y.sum().backward()` is called. Answer with `"fine"`, `"raises now"` (before backward), `"raises at backward"`, or `"silently wrong"` (no error, and `x.grad` is not the gradient of the formula that computed `y`).
 #
@@ -796,7 +852,9 @@ L.check("07.4", cause)
 # %% [markdown]
 # ## What you can now claim
 #
-# Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_07.py`). If a colleague doubts one of them, you know where to look.
+# **When you meet the error at work.** Read the shape and the words after "output 0 of": they tell you which tensor it is. Search upwards from `backward()` for a line that writes into it, also by `inplace=True` or `out=`. Anomaly mode or `explain(loss)` can do a part of the searching. Then move the write behind `backward()`, or replace it by an operation that makes a new tensor.
+#
+# Every sentence below has been shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`tests/claims/test_claims_07.py`).
 #
 # *What is counted*
 #
@@ -826,9 +884,7 @@ L.check("07.4", cause)
 # - **C07.10** A write through `.data` is not counted: the gradient stays right if no node saved the tensor, and it is wrong without any error if one did.
 # - **C07.12** After an in-place update of a saved weight, retain_graph=True does not make a second backward possible.
 #
-# **When you meet the error at work.** Read the shape and the words after "output 0 of": they tell you which tensor it is. Search upwards from `backward()` for a line that writes into it, also by `inplace=True` or `out=`. Anomaly mode or `explain(loss)` can do a part of the searching. Then move the write behind `backward()`, or replace it by an operation that makes a new tensor.
-#
-# **Left out, compared with PyTorch.** With saved-tensor hooks the check is skipped (lesson 14). Tensors that are made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09). Some fused kernels, which compute several operations at once, save more than their formula needs, so a tensor may be refused although its numbers would not be missed.
+# **Left out, compared with PyTorch.** With saved-tensor hooks the check is skipped (lesson 14). Tensors that are made under `inference_mode` have no counter, and writes through a NumPy array on the same memory are not counted (lesson 09). Some fused kernels, which compute several operations at once, save more than their formula needs.
 #
 # **Read on in our engine:** `SavedVariable` in `course_lib/engine/saved.py`, and the counter itself in `course_lib/engine/version.py`.
 #

@@ -34,6 +34,8 @@ def test_whole_numbers_have_whole_ticks():
     for kind, halves in ((int, False), (float, True)):
         svg = drawing(chart({"one": {"ours": {kind(i): 1 for i in range(1, 21)}}}, across="epoch", up="loss"))
         assert (">2.5<" in svg) == halves
+    counter = {"version": {1: 0, 2: 1, 3: 2}}
+    assert [True, False] == [">0.5<" in drawing(chart({"h": counter}, "line", "up", numbers=n)) for n in (False, True)]
 
 
 def test_two_points_of_one_height_are_a_level():

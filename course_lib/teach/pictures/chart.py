@@ -60,6 +60,8 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
                 axis.xaxis.get_major_locator().set_params(integer=True)  # no epoch 2.5
             if numbers:
                 number_points(axis, lines)
+                if not log and all(isinstance(y, int) for points in lines.values() for y in points.values()):
+                    axis.yaxis.get_major_locator().set_params(integer=True)  # no version 0.5
             axis.spines[["top", "right"]].set_visible(False)
             beside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(panels) == 1 else {}
             axis.legend(frameon=False, fontsize=9, **beside)  # beside a single panel, where no line can run

@@ -24,7 +24,7 @@
 # - say why one graph can run backward twice and another one cannot;
 # - decide when `retain_graph=True` is right, and recognise the case in which it gives you a wrong gradient without a word.
 #
-# **Minutes** 100, in two sittings with exercises in each · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
+# **Minutes** 120, in two sittings of 55 and 65 with a rest between them · **Needs** lessons 00 to 05 · **Out of scope** how a changed saved tensor is noticed (lesson 07), what custom Functions save (lesson 11), how to store less (lesson 14)
 #
 # [← 05 Leaf accumulation](05_leaf_accumulation.ipynb) · [all lessons](home.ipynb) · [07 Version counters →](07_version_counters.ipynb)
 
@@ -32,7 +32,7 @@
 import course_lib as torch
 import weakref
 
-from course_lib.teach import compare, draw, expect_error, ledger, lesson, show, step
+from course_lib.teach import chart, compare, draw, expect_error, ledger, lesson, show, step
 
 L = lesson(6)
 
@@ -62,7 +62,6 @@ def train(**flag):
         if number in (0, 8, 39):
             print(f"step {number}: loss {loss.item():.4f}")
     print(f"the finished model, on the same data: {loss_with(s.sigmoid(), w).item():.1f}")
-    return gate, s.sigmoid(), w
 
 
 with expect_error(RuntimeError, "Trying to backward through the graph a second time"):
@@ -72,7 +71,7 @@ with expect_error(RuntimeError, "Trying to backward through the graph a second t
 # And now with the flag that the message proposes:
 
 # %%
-gate, last_gate, last_w = train(retain_graph=True)
+train(retain_graph=True)
 
 # %% [markdown]
 # A loss of 0 in training, and 16.4 on the same data afterwards. At the end of the lesson you will be able to say exactly what `s` was given as its gradient, and why. We begin at the beginning: what does a node have to put aside?
@@ -102,7 +101,7 @@ c = torch.tensor([4.0, 5.0, 6.0])
 
 def saved(y):
     slots = [name for name in dir(y.grad_fn) if name.startswith("_saved_")]
-    return [name[7:] for name in slots if isinstance(getattr(y.grad_fn, name), torch.Tensor)]
+    return [name.removeprefix("_saved_") for name in slots if isinstance(getattr(y.grad_fn, name), torch.Tensor)]
 
 
 for y in (x * c, x + c, x.sum(), x.sin(), x.exp(), x.relu()):
@@ -110,7 +109,7 @@ for y in (x * c, x + c, x.sum(), x.sin(), x.exp(), x.relu()):
 print("the `other` of the product is c:", (x * c).grad_fn._saved_other is c)
 
 # %% [markdown]
-# In the pictures of this course, a saved tensor is a white note with a folded corner. A dashed line leads to the note from the node that has saved it, and the note names the tensor. Here are the product and the exponential:
+# In the pictures of this course, a saved tensor is a white note with a folded corner. A dashed line leads to the note from the node that has saved it, and the note names the tensor. (If the tensor stands right above the note, an arrow points to it.) Here are the product and the exponential:
 
 # %%
 p = x * c
@@ -122,7 +121,7 @@ draw(p, e)
 #
 # - The node of the product saved `c`, which is the tensor that needs no gradient. It did not save `x`, which is the one that does.
 # - The node of the exponential saved what it produced, and not what it was given.
-# - Each note names a *version*. That is the subject of lesson 07.
+# - Each note also says `v0, now v0`. You will need that at the end of the lesson.
 #
 # The reason is in the formulas. The slope of `x * c` with respect to `x` is `c`, so the formula for the gradient of `x` reads `c`. The slope with respect to `c` is `x`. But `c` does not need a gradient, so that formula will never run, and `x` is not saved. The slope of exp is exp itself, which is the result, so the result is saved. The slope of a sum is 1, and a 1 need not be saved at all.
 #
@@ -136,10 +135,29 @@ print("only the second needs one:     ", saved(x.detach() * w))
 print("addition:                      ", saved(x + w))
 
 # %% [markdown]
-# > **The rule.** A node saves the tensors that its gradient formulas will read, and no others.
+# > **The rule.** A node saves the tensors that its gradient formulas will read, and (but for a few operations of PyTorch) no others.
 #
 # So you need not learn by heart what an operation saves. Write down its slope, and look at what stands in it.
 #
+# ## Exercises: now you
+#
+# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of. (`L.hint("06.1")` helps, `L.solution("06.1")` explains, and `L.progress()` lists what you have solved.)
+
+# %%
+keeps = {
+    "x + y": None,
+    "x * y": None,
+    "x * c": None,
+    "x ** 2": None,
+    "x.exp()": None,
+    "x.relu()": None,
+    "x.log()": None,
+    "x.sum()": None,
+}
+
+L.check("06.1", keeps)
+
+# %% [markdown]
 # ## Is a saved tensor a copy?
 #
 # A copy would be safe, but it would double the memory of every training step. So nothing is copied. A saved *input* is the very same tensor object. For a saved *result* it is a little more complicated, and the cell shows what you get when you read such a slot:
@@ -155,27 +173,10 @@ print(slot)
 # %% [markdown]
 # The slot of the exponential gives you another tensor object, on the same memory and with the same history. (`data_ptr()` is the address at which a tensor's numbers begin.) Why is it not `e` itself?
 #
-# `e` holds its node, as its `grad_fn`. If the node held `e` as well, the two would form a ring, and each would keep the other one alive. Python frees an object as soon as nothing refers to it any more, and that never happens to a ring. It has to wait for the garbage collector, and until then its memory is occupied. With large tensors that would be a disaster.
+# `e` holds its node, as its `grad_fn`. If the node held `e` as well, the two would form a ring (`e` → node → `e`), and each would keep the other one alive. Python frees an object as soon as nothing refers to it any more, and that never happens to a ring. It has to wait for the garbage collector, and until then its memory is occupied.
 #
-# So a node saves its own result in a different way. In a simplified form:
+# So a node saves its own result in a different way. It holds a second tensor on the same memory, which knows no node. Each time somebody reads the slot, one more tensor is made on this memory, and the history is put back.
 #
-# ```python
-# def of(result):                  # a node saves its own result
-#     twin = a second tensor on the memory of result, which knows no node
-#     return twin
-#
-# def read(twin, node):            # somebody reads the slot
-#     result = one more tensor on the same memory
-#     result.grad_fn = node        # the history is put back
-#     return result
-# ```
-#
-# This is the second of the two in our engine. `alias` makes a tensor on the memory of another one, and the line below it puts the history back. (The rest is for operations with several results.)
-
-# %% tags=["engine"]
-show("engine.saved.SavedOutput.read")
-
-# %% [markdown]
 # > **The rule.** A node saves without copying: it holds an input by reference, and its own result as a second tensor on the same memory.
 #
 # ## How many bytes does a network hold until backward?
@@ -217,8 +218,8 @@ held.plot()
 # %% [markdown]
 # **Notice:**
 #
-# - Backward begins after event 4, at the dotted line. Until then nothing is let go, and from then on nothing is saved. So the most is held around the end of the forward pass. (The line counts what nodes have saved. Gradients come on top during backward; the ledger leaves them out.) Evaluation under `no_grad` saves nothing, and so it often fits where training does not.
-# - There are four slots, but only three memories. `h` was saved twice: by `relu` as its result, and by the second product as an input. Its 12000 bytes are not free when the second product has run. They are free at event 7, when `relu` has run, too.
+# - Backward begins at the dotted line. Until then nothing is let go, and from then on nothing is saved. So the most is held around the end of forward. Evaluation under `no_grad` saves nothing, and so it often fits where training does not.
+# - There are four slots, but only three memories. `h` was saved twice: by `relu` as its result, and by the second product as an input. When the second product lets go of it, at event 6, nothing falls. Its 12000 bytes are free at event 7, when `relu` has run, too. (The 120 bytes of `W2` go at event 5. Too little to be seen.)
 # - `X @ W1` is not in the table. `relu` saved its result, so it does not need what it was given. `W1` is not in the table either, because no gradient is wanted for `X`.
 # - The grey part is memory that your program holds anyway: data and parameters. The coloured part was computed on the way. Such results in between are called *activations*. Here `h` is one, and if your program had no name for it, the graph alone would hold it.
 #
@@ -226,7 +227,7 @@ held.plot()
 #
 # ## When exactly does a node let go?
 #
-# Page through the next backward pass with the buttons, and look for the word *frees*: which node lets go of what, and in which step?
+# Page through the next backward pass with the buttons, and look for the word *frees* below the picture: which node lets go of what, and in which step? (The boxes say it one step later.)
 
 # %% tags=["C06.4", "C06.5"]
 squashed = w.sigmoid()
@@ -247,29 +248,27 @@ print("the exponent is still there:", cube.grad_fn._saved_exponent)
 #
 # - Each node empties its slots right after it has run, before the next node runs. So in the middle of a pass, the nodes that have run are empty, and the others still have all that they saved. (PyTorch's messages and our pictures call this *freed*.)
 # - The exponent 3 is a plain number. It takes no memory worth speaking of, so it stays.
-# - To read an emptied slot is an error, and it is the one from the beginning. Its message has two halves: "Trying to backward through the graph a second time *(or directly access saved tensors after they have already been freed)*". This time it was the second half. (We print this long message only once, and from now on the words that matter.)
+# - To read an emptied slot is an error, and it is the one from the beginning. Its message has two halves: "Trying to backward through the graph a second time *(or directly access saved tensors after they have already been freed)*". This time it was the second half.
 #
-# There is one more way to see a tensor go. The tensor `doubled` below has no name any more after `del`. But `sin` saved it, so the graph holds it. A *weak reference* lets us ask whether an object still exists, without holding it ourselves. The last lines ask it of a result that its own node has saved:
+# In our engine, this is how the node of the power lets go. The exponent does not appear:
+
+# %% tags=["engine"]
+show(type(cube.grad_fn).release)
+
+# %% [markdown]
+# There is one more way to see a tensor go. The tensor `doubled` below has no name any more after `del`. But `sin` saved it, so the graph holds it. A *weak reference* lets us ask whether an object still exists, without holding it ourselves:
 
 # %% tags=["C06.9"]
-def fate(reference):
-    return "alive" if reference() is not None else "gone"
-
-
 doubled = w * 2
 total = doubled.sin().sum()
 reference = weakref.ref(doubled)
 del doubled
-print("after del:     ", fate(reference))
+print("alive after del:     ", reference() is not None)
 total.backward()
-print("after backward:", fate(reference))
-result = w.exp()
-reference = weakref.ref(result)
-del result
-print("a result of its own node, after del:", fate(reference))
+print("alive after backward:", reference() is not None)
 
 # %% [markdown]
-# `del` in your code frees nothing as long as a node has saved the tensor. And in the moment in which backward empties the slot, the tensor is gone. It does not wait for a garbage collector. The last line shows that a result and its node form no ring. If they did, the result would still be alive.
+# `del` in your code frees nothing as long as a node has saved the tensor. And in the moment in which backward empties the slot, the tensor is gone. It does not wait for a garbage collector.
 #
 # > **The rule.** A node lets go of its saved tensors right after it has run.
 #
@@ -278,9 +277,9 @@ print("a result of its own node, after del:", fate(reference))
 # In lesson 02 you froze a layer, and the graph held fewer bytes. Now you can say why: formulas that are not needed do not run, and what only they would read is not saved. But does it help to freeze *any* layer? We freeze one layer of our network at a time. (`W1.detach()` is a tensor with the same numbers that needs no gradient.)
 
 # %% tags=["C06.11"]
-def held_by(W1, W2, f=torch.relu):
+def held_by(W1, W2):
     with ledger() as held:
-        _loss = (f(X @ W1) @ W2).sum()
+        _loss = (torch.relu(X @ W1) @ W2).sum()
     return held.now  # while _loss is alive
 
 
@@ -289,37 +288,18 @@ print("W1 is frozen: ", held_by(W1.detach(), W2))
 print("W2 is frozen: ", held_by(W1, W2.detach()))
 with torch.no_grad():
     print("under no_grad:", held_by(W1, W2))
-print("sin for relu:  ", held_by(W1, W2, torch.sin), "- and with W2 frozen:", held_by(W1, W2.detach(), torch.sin))
 
 # %% [markdown]
 # **Notice:**
 #
 # - With `W1` frozen, nothing up to `h` needs a gradient, so no nodes are made there. What is left is `h`, for the gradient of `W2`.
-# - With `W2` frozen, not a single byte less is held. The second product does not need `h` any more. But `relu` does, because the gradient must still pass through it on the way to `W1`. And `W2` is needed to send the gradient on to `h`.
-# - With `sin` in place of `relu` it is another matter. `sin` saves its input, so nobody but the second product needs `h`, and freezing `W2` lets it go.
-# - Under `no_grad` no operation makes a node, so nothing is held. That is what you want for evaluation.
+# - With `W2` frozen, not a single byte less is held. The second product does not need `h` any more. But `relu` does, because the gradient must still pass through it on the way to `W1`. And `W2` is needed to send the gradient on to `h`. (With `sin` in the place of `relu` it would help: do you see why?)
+# - Under `no_grad` no operation makes a node, so nothing is held.
 #
-# > **The rule.** Freezing lowers the memory of the forward pass if it begins at the input. Further on it does so only where no other node needs what was saved.
+# > **The rule.** Freezing lowers the memory of the forward pass if the frozen layers are the first ones. Further on it does so only where no other node needs what was saved.
 #
-# ## Exercises: two for the first sitting
+# ## Exercises: one network, half the bytes
 #
-# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
-
-# %%
-keeps = {
-    "x + y": None,
-    "x * y": None,
-    "x * c": None,
-    "x ** 2": None,
-    "x.exp()": None,
-    "x.relu()": None,
-    "x.log()": None,
-    "x.sum()": None,
-}
-
-L.check("06.1", keeps)
-
-# %% [markdown]
 # **06.5 · Same gradient, fewer bytes** (6 minutes). `x` requires grad; `mask`, `weight` and `scale` are plain tensors of its shape, and belong to the caller. The nodes behind the result hold four memories. Rewrite `loss_of` so that they hold two, with the same value and the same gradient.
 
 # %%
@@ -333,10 +313,6 @@ def loss_of(torch, x, mask, weight, scale):
 L.check("06.5", loss_of)
 
 # %% [markdown]
-# ## A rest
-#
-# This is the middle of the lesson. You know now what is saved, how much it is, and when it goes. What follows from it is the second half: why a graph can run once, what `retain_graph=True` does, and what happened to the gate.
-#
 # ## Which graphs can run backward twice?
 #
 # ```python
@@ -352,9 +328,6 @@ L.check("06.5", loss_of)
 
 # %%
 L.predict("06.p3", None)
-
-# %% [markdown]
-# The cell first makes all the calls that go well, and then the ones that raise.
 
 # %% tags=["C06.6", "P5"]
 a, b, e, v = (x + 1).sum(), (x * x).sum(), x.exp().sum(), x.view(3, 1).sum()
@@ -383,23 +356,29 @@ compare(before, draw(b))
 #
 # ## Why did the training loop raise in its second step?
 #
-# Back to the gate. In each step the loop computed a *new* loss, with new nodes for the products, the square and the mean. So it does not look as if anything had run twice. Here are the first two steps of such a loop, written out, and a picture of the second loss just before its own backward:
+# Back to the gate. In each step the loop computed a *new* loss, with new nodes for the products, the square and the mean. So it does not look as if anything had run twice. Here are the first two steps of such a loop, written out, and a picture just before the second pass. The bands say when each node was made.
 
 # %% tags=["C06.8", "P6"]
 s, w = torch.tensor([0.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
-once = s.sigmoid()  # in front of the loop
-loss = (once * w).sum()
-loss.backward()  # step 0
-loss = (once * w).sum()
-picture = draw(loss)
-with expect_error(RuntimeError, "backward through the graph a second time", short=True):
-    loss.backward()  # step 1
-picture
+gate = s.sigmoid()  # node 1, in front of the loop
+loss0 = (gate * w).sum()  # nodes 2 and 3
+loss0.backward()
+loss1 = (gate * w).sum()  # nodes 4 and 5
+draw(loss0, loss1, parts={"before": (1, 1), "step 0": (2, 3), "step 1": (4, 5)})
 
 # %% [markdown]
-# **Notice:** the product and the sum of the second step are new. The product has all that it needs: none of its notes says FREED. But its way back leads to the sigmoid, and there is only *one* node of the sigmoid, because the gate was computed once. Step 0 has run this node and emptied its slot.
-#
+# **Notice:** each step has a product and a sum of its own. The product of step 1 has all that it needs: none of its notes says FREED. But both products lead back to *one* sigmoid, because the gate was computed once. Step 0 has run its node and emptied its slot. So the pass of step 1 fails there:
+
+# %% tags=["P6"]
+with expect_error(RuntimeError, "backward through the graph a second time", short=True):
+    loss1.backward()
+
+# %% [markdown]
 # > **The rule.** A part of the graph that is built in front of a loop can be run only once, unless its nodes saved nothing.
+#
+# ## A rest
+#
+# This is the middle of the lesson, and you know why the loop raised. What is left is the flag: what does it do, and why did it do harm?
 #
 # ## What does `retain_graph=True` really do?
 #
@@ -416,7 +395,7 @@ with ledger() as held:
 # %% [markdown]
 # **Notice:** the 12 bytes stay. And the second pass did what every pass does (lesson 05): it *added* its gradient to `.grad`. So a loop that runs twice over the same loss gets twice the gradient.
 #
-# Then what is the flag good for? For two *different* losses that share a part of their graph. Many models have one encoder and two tasks. The first pass must leave something for the second one, so all passes but the last one retain. But look at the last line as well. If you add the losses up, a single pass gives the same gradient, and you need no flag at all.
+# Then what is the flag good for? For two *different* losses that share a part of their graph. Many models have one encoder and two tasks. The first pass must leave something for the second one, so all passes but the last one retain. But if you add the losses up, a single pass gives the same gradient, and you need no flag at all.
 
 # %% tags=["C06.14"]
 def two_losses():
@@ -436,9 +415,45 @@ print("one pass, added:", x.grad)
 # %% [markdown]
 # > **The rule.** `retain_graph=True` keeps what the pass would let go, which is right only if another loss still needs it.
 #
+# ## Exercises: is it needed again?
+#
+# **06.2 · Which happens?** (8 minutes). In every program `x` is a fresh `torch.tensor([1.0, 2.0], requires_grad=True)`, and its author wants `x.grad` to be the gradient of `y`. Answer with `"fine"`, `"raises now"` (some line other than a backward raises), `"raises at backward"`, or `"silently wrong"` (no error, and another number in `x.grad`).
+#
+# | | program |
+# | --- | --- |
+# | A | `y = (x + 1).sum(); y.backward(); x.grad = None; y.backward()` |
+# | B | `y = (x * x).sum(); y.backward(); x.grad = None; y.backward()` |
+# | C | `y = (x * x).sum(); y.backward(retain_graph=True); y.backward()` |
+# | D | `p = x * x; y = p.sum(); y.backward(); print(p.grad_fn._saved_self)` |
+# | E | `h = x.exp(); z = h.sum(); y = (h * 3).sum(); z.backward(); x.grad = None; y.backward()` |
+# | F | `h = x + 1; z = h.sum(); y = (h * h).sum(); z.backward(); x.grad = None; y.backward()` |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("06.2", happens)
+
+# %% [markdown]
 # ## When do retained graphs fill the memory?
 #
-# A recurrent network has a *state*, which each step takes from the step before and hands to the next. The state of step 100 was computed from that of step 99, and so on. So the graph behind it is a hundred steps long. Here is such a loop with the flag:
+# A recurrent network has a *state*, which each step takes from the step before and hands to the next. The state of step 100 was computed from that of step 99, and so on. So the graph behind it is a hundred steps long. Below is such a loop, and beside it a loop with a gate in front. Both retain.
+#
+# ```python
+# state = torch.zeros(3)
+# for number in range(4):
+#     state = (state + x).sin()
+#     state.sum().backward(retain_graph=True)
+#
+# gate = x.sigmoid()
+# for number in range(4):
+#     loss = (gate + c).sin().sum()
+#     loss.backward(retain_graph=True)
+# ```
+#
+# **Predict.** How many bytes do the nodes hold at the end of each loop? Answer with two numbers, such as `[12, 12]`. (`sin` saves its input.)
+
+# %%
+L.predict("06.p4", None)
 
 # %% tags=["C06.13"]
 state = torch.zeros(3)
@@ -446,29 +461,46 @@ with ledger() as held:
     for number in range(4):
         state = (state + x).sin()
         state.sum().backward(retain_graph=True)
-        print("step", number, "-", held.now, "bytes")
+        print("state, step", number, "-", held.now, "bytes")
 
-# %% [markdown]
-# Each step adds 12 bytes, and none of them is ever let go. The flag keeps what each pass would let go, and the newest state still leads to all the steps before it. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory. (What people mean in such a loop is usually that the gradient should stop at the step before. Lesson 09 shows how to say so.)
-#
-# Does a gate in front of the loop pile up in the same way?
-
-# %% tags=["C06.13"]
 with ledger() as held:
-    once = x.sigmoid()
-    for number in range(3):
-        loss = (once * c).sum()
+    gate = x.sigmoid()
+    for number in range(4):
+        loss = (gate + c).sin().sum()
         loss.backward(retain_graph=True)
-        print("step", number, "-", held.now, "bytes")
+        print("gate, step", number, "-", held.now, "bytes")
 
 # %% [markdown]
-# It does not. No arrow leads from a new loss to an old one. So an old loss dies, and its nodes with it, as soon as the name `loss` is given to the next one. What is wrong with the gate must be something else.
+# With the state, each step adds 12 bytes, and none of them is ever let go. The flag keeps what each pass would let go, and the newest state still leads to all the steps before it. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory. (Usually the gradient should stop at the step before. Lesson 09 shows how to say so.)
+#
+# With the gate it stays at 24: the sigmoid's result, and the input of the newest `sin`. No arrow leads from a new loss to an old one. So an old loss dies, and its nodes with it, as soon as the name `loss` is given to the next one. What is wrong with the gate must be something else.
 #
 # > **The rule.** With `retain_graph=True`, a state that is carried from step to step holds what all the steps have saved.
 #
 # ## So why was the gradient wrong?
 #
-# Here is the mistake in slow motion, with `x.exp()` in the place of the gate, because its numbers are larger. It is computed once, from the first `x`. Then `x` is stepped, as an optimizer does it, and the pass is run again. Beside the third number that arrives in `x.grad` we print what would be right at the present `x`. (`square` is made of the same `x`, and waits for the last line.)
+# Here is the mistake in slow motion, with `x.exp()` in the place of the gate, because its numbers are larger, and with `x * x` beside it. Both are computed once, from the first `x`. Then `x` is stepped.
+#
+# ```python
+# scale, square = x.exp(), x * x
+# (scale * c).sum().backward(retain_graph=True)
+# with torch.no_grad():
+#     x -= 0.002 * x.grad                          # an optimizer's step
+# x.grad = None
+# (scale * c).sum().backward(retain_graph=True)    # A
+# x.grad = None
+# (square * c).sum().backward(retain_graph=True)   # B
+# ```
+#
+# One more fact: PyTorch counts the writes into each memory. This count is the *v* in the pictures. A pass that reads a saved tensor looks whether the count has grown since it was saved.
+#
+# **Predict.** What happens in A, and what in B? Answer with two of `"fine"` (`x.grad` is the gradient at the present `x`), `"raises"` and `"silently wrong"`, such as `["fine", "fine"]`.
+
+# %%
+L.predict("06.p5", None)
+
+# %% [markdown]
+# We take three steps, and print the third number of `x.grad` beside the one that would be right at the present `x`. The last line is B.
 
 # %% tags=["C06.12", "P6"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -479,47 +511,43 @@ for _ in range(3):
     right = (c * x.exp())[2]
     print(f"x[2] is {x[2].item():.2f}: the gradient is {x.grad[2].item():.2f}, right would be {right.item():.2f}")
     with torch.no_grad():
-        x -= 0.002 * x.grad  # an optimizer's step
+        x -= 0.002 * x.grad
 with expect_error(RuntimeError, "modified by an inplace operation"):
     (square * c).sum().backward(retain_graph=True)
 
 # %% [markdown]
-# **Notice:** the gradient by way of `scale` stays what it was in the first step, 120.51. The right one falls to 94.70, and then to 74.42. And there is no error. For `square`, which was computed from the same `x` at the same time, there is one.
+# The gradient by way of `scale` stays what it was in the first step, and there is no error. For `square` there is one. What do their two nodes hold?
+
+# %% tags=["P6"]
+draw(scale, square)
+
+# %% [markdown]
+# **Notice:** `scale` and `square` are wrong in the same way. Both were computed from an `x` that no longer exists. The difference is what their nodes saved.
 #
-# Both are wrong in the same way: they were computed from an `x` that no longer exists. The difference is what their nodes saved.
-#
-# - The node of `x * x` saved its **input**, `x`. The optimizer wrote into exactly this memory. When backward reads the slot, it finds that the tensor was changed, and it refuses. (It counts the writes. Lesson 07 shows how.)
+# - The node of `x * x` saved its **input**, `x`. The optimizer wrote into exactly this memory, three times. Backward finds version 3 where 0 was noted, and it refuses. (Lesson 07 is about these versions.)
 # - The node of `x.exp()` saved its **result**. That is another memory, and the optimizer never writes there. Backward finds the slot in perfect order, with the values of the first step in it. There is nothing to notice.
 #
-# A sigmoid saves its result as well, and with that you can read the story of the beginning. Here is the training once more. In some of the steps we print the gate that was used, the gate that the present `s` would give, the gradient that `s` was given, and the one that would be right:
+# A sigmoid saves its result as well, and with that you can read the story of the beginning. Here is the training once more, with the gate that was used and the gate that the present `s` would give:
 
 # %%
-def right_gradient(s, w):
-    fresh = s.detach().requires_grad_()  # the same number, without the history
-    loss_with(fresh.sigmoid(), w.detach()).backward()
-    return fresh.grad
-
-
 s, w = torch.tensor(0.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
-old = s.sigmoid()
-for number in range(9):
+gate, used, present = s.sigmoid(), {}, {}
+for number in range(40):
+    if number % 3 == 0:
+        used[number], present[number] = gate.item(), s.sigmoid().item()
     s.grad = w.grad = None
-    loss_with(old, w).backward(retain_graph=True)
-    if number % 4 == 0:
-        print(f"step {number}: gate {old.item():.2f}, of the present s {s.sigmoid().item():.2f};", end="  ")
-        print(f"s is given {s.grad.item():6.3f}, right would be {right_gradient(s, w).item():6.3f}")
+    loss_with(gate, w).backward(retain_graph=True)
     with torch.no_grad():
         s -= 0.1 * s.grad
         w -= 0.1 * w.grad
+chart({"two gates": {"used in training": used, "of the present s": present}}, across="step", up="gate")
 
 # %% [markdown]
-# **Notice:** in step 0 both are the same. In step 4 they have different signs: `s` should go down, and it is pushed further up.
-#
-# The model should double its input, so gate · w should be 2. Here is what it learned in its 40 steps:
+# **Notice:** the gate that training used never moves, but `s` does, and its gate runs away. The model should double its input, so gate · w should be 2. Here is what it learned:
 
 # %%
-print(f"in training:        {gate.item():.2f} * {last_w.item():.2f} = {gate.item() * last_w.item():.2f}")
-print(f"the finished model: {last_gate.item():.2f} * {last_w.item():.2f} = {last_gate.item() * last_w.item():.2f}")
+for name, last in (("in training:       ", gate), ("the finished model:", s.sigmoid())):
+    print(f"{name} {last.item():.2f} * {w.item():.2f} = {last.item() * w.item():.2f}")
 
 # %% [markdown]
 # Each step used the gate of the first step, both in the loss and in the gradient. `w` learned to fit this old gate perfectly. Meanwhile `s` was moved, step after step, by a gradient that belonged to its first value. The finished model computes its gate from the last `s`. It has never been trained with that gate.
@@ -541,6 +569,22 @@ print(f"training {loss.item():.4f}, the finished model {loss_with(s.sigmoid(), w
 # %% [markdown]
 # > **The rule.** What was computed from a parameter has to be computed again once the parameter was stepped, with or without `retain_graph=True`.
 #
+# ## Exercises: one part for many batches
+#
+# **06.3 · A part outside the loop** (8 minutes). `w` is a leaf, and `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes, because then nothing needs to be retained. The lesson's own cure counts. But think of `w.exp()` as a large part of a model that does not change between the batches and is expensive: can you do it with a single `w.exp()`?
+
+# %%
+def collect(torch, w, batches):
+    scale = w.exp()
+    for batch in batches:
+        loss = (scale * batch).sum()
+        loss.backward()
+    return w.grad
+
+
+L.check("06.3", collect)
+
+# %% [markdown]
 # ## Build your own engine: slots that are emptied
 #
 # Your engine writes the tensors that a formula names into `node.saved`, and there they stay for ever. In `my_engine.py`, which lies beside this notebook, you now let them go. It takes about 19 lines.
@@ -558,41 +602,8 @@ L.build("06")
 # %% [markdown]
 # When the checkpoint says *correct*, your engine frees memory during backward, and it raises the error of the gate. The picture below it is of your own graph.
 #
-# ## Exercises: three for the second sitting
+# ## Exercises: the bill
 #
-# `L.hint("06.2")` helps, `L.solution("06.2")` explains, and `L.progress()` lists what you have solved.
-#
-# **06.2 · Which happens?** (8 minutes). In every program `x` is a fresh `torch.tensor([1.0, 2.0], requires_grad=True)`, and its author wants `x.grad` to be the gradient of `y`. Answer with `"fine"`, `"raises now"` (some line other than a backward raises), `"raises at backward"`, or `"silently wrong"` (no error, and another number in `x.grad`).
-#
-# | | program |
-# | --- | --- |
-# | A | `y = (x + 1).sum(); y.backward(); x.grad = None; y.backward()` |
-# | B | `y = (x * x).sum(); y.backward(); x.grad = None; y.backward()` |
-# | C | `y = (x * x).sum(); y.backward(retain_graph=True); y.backward()` |
-# | D | `p = x * x; y = p.sum(); y.backward(); print(p.grad_fn._saved_self)` |
-# | E | `h = x.exp(); z = h.sum(); y = (h * 3).sum(); z.backward(); x.grad = None; y.backward()` |
-# | F | `h = x + 1; z = h.sum(); y = (h * h).sum(); z.backward(); x.grad = None; y.backward()` |
-
-# %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
-
-L.check("06.2", happens)
-
-# %% [markdown]
-# **06.3 · A part outside the loop** (8 minutes). `w` is a leaf, and `batches` is a list of plain tensors of its shape. The function should leave in `w.grad` the sum, over all batches, of the gradients of `(w.exp() * batch).sum()`. It raises in the second step. Repair it so that no saved tensor is read by two passes, because then nothing needs to be retained. The lesson's own cure counts. But think of `w.exp()` as a large part of a model that does not change between the batches and is expensive: can you do it with a single `w.exp()`?
-
-# %%
-def collect(torch, w, batches):
-    scale = w.exp()
-    for batch in batches:
-        loss = (scale * batch).sum()
-        loss.backward()
-    return w.grad
-
-
-L.check("06.3", collect)
-
-# %% [markdown]
 # **06.4 · The bill** (8 minutes, harder). `x` is `torch.ones(1000, requires_grad=True)` and `c` is `torch.ones(1000)`, so each takes 4000 bytes. For each program: what is the **peak**, the most bytes that nodes hold at one time? As in the table of the ledger, the memory of leaves counts. A memory counts once and whole, even if only a slice of it was saved. A number such as 3 counts as nothing.
 #
 # | | program |

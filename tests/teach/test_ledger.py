@@ -378,6 +378,18 @@ def test_the_plot_of_one_pass_says_where_freeing_begins(torch):
     assert ">freeing</text>" in example(torch).plot().svg and ">freeing</text>" not in held.plot().svg
 
 
+def test_few_events_are_named_below_the_plot(torch):
+    """Each number has the tensor below it, saved or let go; where there are many there is no room."""
+    x = torch.ones(50, requires_grad=True)
+    with ledger() as few, ledger() as many:
+        h = x * x
+        h.sin().sum().backward()
+        assert ">+ h</text>" in few.plot().svg and ">− h</text>" in few.plot().svg
+        (x.exp() * h.detach()).sum().backward()
+
+    assert ">− h</text>" not in many.plot().svg
+
+
 def test_many_operations_are_gathered(torch):
     x = torch.full((10, 10), 0.5, requires_grad=True)
     names = ("exp", "tanh", "sigmoid", "sqrt", "reciprocal", "rsqrt", "relu", "sin", "log", "cos")

@@ -22,6 +22,7 @@ from course_lib.teach.pictures.chart import as_image, svg_of
 CELL = "padding:3px 7px;border:0;background:#FFFFFF;color:#111111;vertical-align:top;font-size:12px;"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")  # Okabe-Ito
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++")  # the second cue
+FEW = 8  # events that the plot names below their numbers
 MANY = 200  # events: a longer pass is told by every 2nd, 3rd … event
 LEAF = "leaves"
 OTHERS = "other operations"
@@ -229,6 +230,15 @@ class Account:
             self.steps.append(Step(held))
 
     # --- in words ---
+
+    def names(self):
+        """What is saved or let go at each event: "+ h", "− h"; "" for a tensor that has no short name."""
+        found = [""] * len(self.steps)
+        for line in self.lines:
+            for event, sign in ((line.since, "+"), (line.until, "−")):
+                if event is not None and len(line.tensor) <= FEW:
+                    found[event - 1] = f"{sign} {line.tensor}"
+        return found
 
     def heading(self):
         """What the ledger comes to, in sentences."""
@@ -498,6 +508,8 @@ def paint(axes, account, marks):
         axes.annotate(name, (before + 0.5, axes.get_ylim()[1]), xytext=(5, -3), textcoords="offset points", va="top",
                       fontweight="bold", color="#111111")  # fmt: skip
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if count <= FEW:
+        axes.set_xticks(range(1, count + 1), [f"{i}\n{name}" for i, name in enumerate(account.names(), start=1)])
     axes.set_xlabel("event: one tensor is saved (rise) or freed (fall)")
     axes.set_ylabel(f"held by saved tensors, {unit}")
     axes.spines[["top", "right"]].set_visible(False)

@@ -293,7 +293,7 @@ with torch.no_grad():
 # **Notice:**
 #
 # - With `W1` frozen, nothing up to `h` needs a gradient, so no nodes are made there. What is left is `h`, for the gradient of `W2`.
-# - With `W2` frozen, not a single byte less is held. The second product does not need `h` any more. But `relu` does, because the gradient must still pass through it on the way to `W1`. And `W2` is needed to send the gradient on to `h`. (With `sin` in the place of `relu` it would help: do you see why?)
+# - With `W2` frozen, not a single byte less is held. The second product does not need `h` any more. But `relu` does, because the gradient must still pass through it on the way to `W1`. And `W2` is needed to send the gradient on to `h`. (With `sin` in the place of `relu` it would help: `sin` saves its input, so nobody would need `h` any more.)
 # - Under `no_grad` no operation makes a node, so nothing is held.
 #
 # > **The rule.** Freezing lowers the memory of the forward pass if the frozen layers are the first ones. Further on it does so only where no other node needs what was saved.
@@ -550,7 +550,7 @@ for name, last in (("in training:       ", gate), ("the finished model:", s.sigm
     print(f"{name} {last.item():.2f} * {w.item():.2f} = {last.item() * w.item():.2f}")
 
 # %% [markdown]
-# Each step used the gate of the first step, both in the loss and in the gradient. `w` learned to fit this old gate perfectly. Meanwhile `s` was moved, step after step, by a gradient that belonged to its first value. The finished model computes its gate from the last `s`. It has never been trained with that gate.
+# Each step used the gate of the first step, both in the loss and in the gradient. `w` learned to fit this old gate perfectly. Meanwhile `s` was moved, step after step. What arrived at the gate was right for the present `w`, but it was multiplied by 0.25, the slope of the sigmoid at the *first* `s`. The finished model computes its gate from the last `s`. It has never been trained with that gate.
 #
 # The cure is neither a flag nor a copy. Whatever depends on a parameter has to be computed again after the parameter was stepped:
 
@@ -589,7 +589,7 @@ L.check("06.3", collect)
 #
 # Your engine writes the tensors that a formula names into `node.saved`, and there they stay for ever. In `my_engine.py`, which lies beside this notebook, you now let them go. It takes about 19 lines.
 #
-# 1. **`SavedVariable(tensor, node)`** is one slot. It holds an input as it is. If the tensor is the node's own result (`tensor.grad_fn is node`), it holds a second tensor on the same memory without history, so that there is no ring. A method `detach()` of `Tensor` makes that: `Tensor(self.array)`.
+# 1. **`SavedVariable(tensor, node)`** is one slot. It holds an input as it is. If the tensor is the node's own result (`tensor.grad_fn is node`), it holds a second tensor on the same memory without history, so that there is no ring. A method `detach()` of `Tensor` makes that: `Tensor(self.array)`. Where a tensor was put into `node.saved`, you now put `SavedVariable(tensor, node)`.
 # 2. **`unpack(node)`** gives the tensor back: an input as it is; for the node's own result a tensor on the same memory whose `grad_fn` is `node` again. If the slot is empty, it raises a `RuntimeError` that begins with "Trying to backward through the graph a second time". `Node.read` calls it.
 # 3. **`Node.release()`** empties all slots of a node.
 # 4. **`run_backward`** gets a parameter `retain_graph=False`, and calls `release()` as soon as a node has run, unless the graph is to be retained.

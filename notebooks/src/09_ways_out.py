@@ -55,7 +55,7 @@ print("training:  ", bytes_held(train=True))
 print("validation:", bytes_held(train=False))
 
 # %% [markdown]
-# We come back to these two loops before the rest, when we have looked at the exits one by one.
+# We come back to these two loops before the pause in the middle, when we have looked at the exits one by one.
 #
 # ## Three ways to write 30: which of them does backward notice?
 #
@@ -206,7 +206,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
 #
 # ## And `inference_mode`, and `eval()`?
 #
-# `inference_mode` goes one step further and drops the counter as well. A tensor that is made inside has none. Then nobody could notice a write to it, so it must never be saved for a backward pass. Below, it meets an addition, a product with a clone of it, and a product.
+# `inference_mode` goes one step further: a tensor that is *made* inside has no counter, either. Nobody could notice a write to it, so it must never be saved for a backward pass. (A tensor from outside keeps its counter, and a write to it counts.) Below, `f` is made inside. Outside, `x` is added to it, then multiplied by a clone of it, and then by `f` itself.
 
 # %% tags=["C09.5", "C09.10", "P21"]
 x = torch.tensor([3.0], requires_grad=True)
@@ -408,7 +408,7 @@ for number in range(4):
         print("after step", number, "w.grad is", w.grad)
 
 # %% [markdown]
-# Two other "cures" are often recommended, and both are worse. The first is to do nothing, because nothing raises. This happens if no node has saved anything, as in a sum. Then the passes run through all earlier steps again, without a word:
+# Two other ways are often taken, and both are worse. The first is to do nothing, as long as nothing raises. Nothing raises if no node has saved anything, as in a sum. Then the passes run through all earlier steps again, without a word:
 
 # %% tags=["C09.7", "P7"]
 a, total = torch.tensor(1.0, requires_grad=True), 0.0
@@ -418,7 +418,7 @@ for _ in range(3):
 print("three steps of a sum, attached:", a.grad)
 
 # %% [markdown]
-# **Notice:** the gradient of each step alone is 1, and 3 is what the program meant to add up. But the pass of step k runs through k additions, so the earlier steps are counted again, and `a.grad` is 1 + 2 + 3.
+# **Notice:** the gradient of each step alone is 1, so three steps should add up to 3. But the pass of step k runs through k additions, so the earlier steps are counted again, and `a.grad` is 1 + 2 + 3.
 #
 # The other cure is `retain_graph=True`. It silences the error, but every pass walks through all earlier steps, and memory grows, as you saw in lesson 06. As soon as `w` learns between the steps, there is another error:
 
@@ -432,13 +432,13 @@ with expect_error(RuntimeError, "has been modified by an inplace operation", sho
             w -= 0.1 * w.grad
 
 # %% [markdown]
-# The steps 0 and 1 pass. Step 2 walks back into step 1, which saved `w` at version 1, and `w` is at version 2 by now.
+# Step 2 walks back into step 1, which saved `w` at version 1, and `w` is at version 2 by now. (Why did step 1 not fail like that? In step 0 `h` was a constant. So the product there saved `h`, and not `w`.)
 #
 # > **The rule.** Detach the state that one pass hands to the next one. Otherwise the next pass walks back into a graph whose slots are empty.
 #
 # ## Two states are carried on: how many must be detached?
 #
-# An **LSTM** (*long short-term memory*) is a recurrent cell with two states. The *hidden state* `h` is what the cell shows to others at each step. The *cell state* `c` is its memory. One step takes an input and the pair of states, and returns the new pair:
+# An **LSTM** (*long short-term memory*) is a recurrent cell with two states. The *hidden state* `h` is what the cell shows to others at each step. The *cell state* `c` is its memory. One step takes an input and the pair of states, and returns the new pair. The new `c` is made of the old `c`, the old `h` and the input. The new `h` is made of the new `c`, the old `h` and the input:
 
 # %% tags=["C09.11"]
 torch.manual_seed(0)
@@ -546,12 +546,13 @@ for name, loss in {"before_step": before_step, "after_step": after_step}.items()
     print(f"{name:11} g gets {g.grad}, and d gets {d.grad}")
 
 # %% [markdown]
-# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient. If you score again after the step, the loss is about the `d` that exists now, and the way to `g` is open. So the *generator's* loss never detaches the fake. Is there a loss in this game that must not reach `g`? Look for it in 09.4: the `detach` belongs there.
+# With the fake detached, the error is gone, and so is the learning: `g` gets no gradient. If you score again after the step, the loss is about the `d` that exists now, and the way to `g` is open. So the *generator's* loss never detaches the fake. Is there a loss in this game that must not reach `g`? Exercise 09.4 asks you.
 #
 # In both cases `d` gets a gradient of −5, too. It comes from the generator's loss, and is not meant for `d`. So clear it before the discriminator's next pass. (`before_step` was scored by the old `d`, and does not raise: with a constant fake, its product saved only the fake.)
 #
 # > **The rule.** An error about a stale tensor says that a computation is out of date: compute it again, or let the part that is out of date end where you want it to. A `detach` that only silences the error often ends the learning as well.
-#
+
+# %% [markdown]
 # ## Build your own engine: `.data`
 #
 # Your engine has `detach` since lesson 06. Add `.data`: a tensor on the same array, with no history, and with a counter of its own. It is one line in the class `Tensor`, a `property`.

@@ -138,7 +138,7 @@ chart(panels, across="step", up="value")
 # %% [markdown]
 # In the loop that clears, `.grad` is the slope, and `w` is halved in each step. In the loop that forgets, `.grad` is the sum of all slopes so far: the two printed numbers are equal.
 #
-# **This sum makes `w` swing.** In step 3 `w` is below 0, and so is its slope. But the slopes 1 and 0.5 are still in `.grad`, so it is above 0, and the step moves `w` on, away from 0. In step 5 the negative slopes outweigh them at last, and `w` turns around. In step 8 the same happens on the other side.
+# **This sum makes `w` swing.** In step 3 `w` is below 0, and so is its slope. But the slopes 1 and 0.5 are still in `.grad`, so it is above 0, and the step moves `w` on, away from 0. In step 5 the negative slopes outweigh them at last, and `w` turns around. In step 9 it turns again, on the other side.
 #
 # The mistake is quiet, because a sum of gradients is a perfectly good tensor of the right shape. In the second step it even points in the right direction, and is only too long. Another line that people leave out of this loop is `with torch.no_grad():`, and that one is loud:
 
@@ -278,7 +278,7 @@ print("h.grad:", h.grad, "| does k keep its own?", k.retains_grad)
 # %% [markdown]
 # The hook ran once, with 8s. The sum over the *paths of one pass* is taken before the leaf is reached (lesson 04). Only the sum over *several passes* is taken in `.grad`.
 #
-# Your own engine of lesson 04 cannot do that yet. It has two accumulators for `a` here: one gets 3s, and the other 5s.
+# Your own engine of lesson 04 also ends with 8s in `.grad`, but they come in two parts: it has two accumulators for `a` here, one gets 3s, and the other 5s.
 #
 # The products `h` and `k` are results. They keep no gradient, unless you ask before the pass with `retain_grad()`, as we did for `h` (lesson 02).
 #
@@ -418,7 +418,7 @@ lines |= {"−9, the limit": {0: -9.0, 15: -9.0}, "frozen from here": {1: 0.0}}
 chart({"w, frozen from step 2 on": lines}, across="step", up="w")
 
 # %% [markdown]
-# The first step has moved `w` from 1 to 0. With None it stays there. With zeros it drifts away, and in the end it comes to −9: the steps 0.9, 0.81, 0.729 and so on add up to 9.
+# The first step has moved `w` from 1 to 0. With None it stays there. With zeros it drifts away, and comes nearer and nearer to −9: the steps 0.9, 0.81, 0.729 and so on add up to 9.
 #
 # > **The rule.** An optimizer takes zeros for a gradient, and None for the absence of one. If it has a memory, this moves weights.
 #
@@ -454,7 +454,7 @@ print(a.grad.mul_(100), b.grad)
 # %% [markdown]
 # `b.grad` still holds ones. Each leaf has been given a memory of its own.
 #
-# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). `data_ptr()` is the address at which a tensor's numbers begin, so a hook on `x` can ask of each gradient that arrives whether it lies in the memory of `given`:
+# The second suspect is the gradient that *you* hand to backward (the *upstream gradient*, one number for each output). We send it through a `view`, the operation that reads the numbers of `x` in another shape (lesson 08). `data_ptr()` is the address at which a tensor's numbers begin. A hook on `x` notes of each gradient that arrives whether it has the address of `given`, and so lies in its memory:
 #
 # ```python
 # x = torch.ones(2, requires_grad=True)
@@ -568,7 +568,7 @@ L.check("05.6", passes)
 #
 # 1. Make one accumulator for each leaf, so that it receives one sum in a pass. Use it again as long as a graph still holds it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that leaf and accumulator do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
 # 2. When the first gradient arrives, store a **clone** of it. For that, give your table a row for `clone`: it copies, and its slope is 1. (Copying every time is simpler than asking who else sees the memory, and never wrong.)
-# 3. When `.grad` is there already, add to it **in place**, so that whoever holds the tensor sees the sum.
+# 3. When `.grad` is there already, add to it **in place** (`leaf.grad.array += …`), so that whoever holds the tensor sees the sum.
 #
 # These are about twelve lines, and ten minutes. Without the clone, `(a + b).backward(g)` makes your `g` the `.grad` of `a` and of `b`, and the next pass writes into all three.
 

@@ -24,7 +24,7 @@
 # - repair a training step by changing the order of its lines, without scattering `clone()` over it;
 # - tell a cure from a change that only hides the symptom.
 #
-# **Minutes** 140, in two sittings of 70 with a rest between them · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
+# **Minutes** 150, in two sittings of 75 with a rest between them · **Needs** lessons 00, 05 and 06; if you come straight from an error, the next two cells are enough to begin with · **Out of scope** what a write to a view does to the graph (lesson 08), the ways out of the graph compared (lesson 09), optimizers (lesson 10)
 #
 # [← 06 Saved tensors](06_saved_tensors.ipynb) · [all lessons](home.ipynb) · [08 Views →](08_views.ipynb)
 
@@ -58,7 +58,7 @@ picture
 # - The thin blue arrows are your computation as you wrote it.
 # - The grey boxes with sharp corners are **nodes**. Every operation on a tensor that requires a gradient leaves one behind, which will compute gradients during `backward()`. The numbers say in which order they were made. A dotted arrow leads from a result to its node.
 # - The thick black arrows are the way back. They lead from a node to the nodes of its operands, and the digit says which operand is meant. A short line with a ring leads to nothing: this operand wants no gradient. At the end of the way stands a green box, in which the `.grad` of a leaf is collected.
-# - A white note with a folded corner is a tensor that a node has **saved**, because it will read it during `backward()`. Dashed lines lead from the node to the note, and on to the saved tensor. "v1, now v1" means: saved at version 1, and at version 1 still. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
+# - A white note with a folded corner is a tensor that a node has **saved**, because it will read it during `backward()`. A dashed line leads from the node to the note and, where there is room for it, on to the saved tensor. "v1, now v1" means: saved at version 1, and at version 1 still. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
 #
 # (In other pictures, FREED means that a backward pass has let go of the tensor already, and a dashed purple frame holds tensors that share one memory and one counter.)
 #
@@ -118,11 +118,11 @@ compare(before, draw(a))
 #
 # - The edit was recorded like any other operation: `AddBackward0` is new, and `a` hangs on it now. Adding 1 has the slope 1 whatever `a` was, so this part is in order.
 # - The trouble is one node further back. The slope of a square root is 1 / (2 · result), so `sqrt` had saved its result. `+= 1` wrote over exactly this memory, and the note is STALE.
-# - No arrow was lost, and nothing was freed. One number went from 0 to 1.
+# - No black arrow was lost, and nothing was freed. One number went from 0 to 1.
 #
 # The same two questions explain the other three. The slope of `x * 2` is 2, so the node of `b` saved the 2, and what `b` holds does not matter to it. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all. It computes a *new* tensor, with memory of its own, and moves the name `c` to it. What `sqrt` saved stays as it was.
 #
-# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them. (`x * 1` makes a result, since the leaf `x` itself would refuse the write. The message names `neg_`, because it changed `h` last.)
+# So it depends on what was saved, and that can be the input as well as the result. Below we overwrite the *input* of three operations. Only `sin` has saved it, because its slope is the cosine of it. Then we overwrite the *results* of two operations that did not save them.
 
 # %% tags=["C07.6", "P1"]
 h = x * 1
@@ -136,6 +136,8 @@ with expect_error(RuntimeError, "output 0 of Neg, is at version 1; expected vers
 print("sin and the addition do not need their results")
 
 # %% [markdown]
+# (`x * 1` makes a result, since the leaf `x` itself would refuse the write. The message names `neg_`, because it changed `h` last.)
+#
 # If you do not know what an operation saves, look at its slots, as in lesson 06: `[name for name in dir(y.grad_fn) if name.startswith("_saved_")]`. Or look at the white notes in the picture. To be safe, work *out of place*: `y = y + 1`, `h = h * gate`. A new tensor has new memory, so nothing that was saved is overwritten. This is also the simplest cure for the story. (It costs the memory that the new line was meant to save. If you can, put the in-place line behind an operation that does not save its result.)
 
 # %%
@@ -571,10 +573,6 @@ print("under no_grad the version went up by", W2._version - version)
 # Under `no_grad` the write is not recorded, so `W2` stays a leaf. That is why training code updates parameters there. But the write is counted.
 #
 # > **The rule.** An in-place write to a leaf that requires a gradient is refused at once, and under `no_grad` it is allowed and counted.
-#
-# ## A rest
-#
-# This is the middle of the lesson. You can read the message, you know what counts as a write, and you can repair a training step. The second half is about what does not help, and about finding a line that you cannot see.
 
 # %% [markdown]
 # ## Does `retain_graph=True` help?
@@ -631,9 +629,14 @@ print("with a new graph it runs, and the gradient of b2 at the new weights is", 
 # %% [markdown]
 # > **The rule.** After a weight was updated, compute the loss again.
 #
+# ## A rest
+#
+# This is the middle of the lesson. You can read the message, you know what counts as a write, and you can repair a training step. The second half is about finding a line that you cannot see, and about writes that nobody counts.
+
+# %% [markdown]
 # ## Which line saved the tensor?
 #
-# In a large model you may not recognise the tensor by its shape, because twelve layers have the same one. For this there is *anomaly mode*, which the message proposes in its last sentence. While it is on, every operation remembers from which line of your program it was called. And if a node fails while it is on, PyTorch tells you the line that was remembered for this node.
+# In a large model you may not recognise the tensor by its shape, because twelve layers have the same one. For this there is *anomaly mode*, which the message proposes in its last sentence. While it is on, every operation remembers from which line of your program it was called.
 #
 # Here is the script of the story again, as a file `train.py` for real PyTorch, with anomaly mode around forward and backward:
 #
@@ -681,7 +684,8 @@ print("with a new graph it runs, and the gradient of b2 at the new weights is", 
 # - The **lower** one is the error itself. As always, it ends in `backward()`.
 # - The **upper** one is a *warning*, and it may stand far above the error in a long log. It is the traceback of a *forward* call. Read it from its last line: `h = torch.tanh(w * x)` is the line whose node has failed. So this line saved the tensor.
 # - Which line did the overwriting is not said. Read on downwards from the line that saved, until you find a write to what it saved. Here it is the very next line.
-#
+
+# %% [markdown]
 # To remember a traceback for every operation takes time. So how long must the mode be on? Here are three ways:
 #
 # - A: around forward and backward, as above;

@@ -131,10 +131,12 @@ def saved(page, notebook: Path):
     before = notebook.stat().st_mtime_ns
     page.keyboard.press("Control+s")
     end = time.monotonic() + 20
-    while notebook.stat().st_mtime_ns == before and time.monotonic() < end:
+    while time.monotonic() < end:
+        if notebook.stat().st_mtime_ns != before:
+            with contextlib.suppress(nbformat.reader.NotJSONError):  # it is just being written
+                return nbformat.read(notebook, as_version=4)
         time.sleep(0.1)
-    assert notebook.stat().st_mtime_ns != before, "JupyterLab did not save the notebook"
-    return nbformat.read(notebook, as_version=4)
+    raise AssertionError("JupyterLab did not save the notebook")
 
 
 def pictures(page, count: int) -> list[dict]:

@@ -82,15 +82,16 @@ def test_an_engine_grows_from_the_beginning_to_a_trained_network(page, course):
             screenshot(page, "own_engine_trained")
 
 
-def test_a_planted_mistake_is_caught_at_its_checkpoint(page, course):
-    """The sentence for this mistake, and after the repair, in the same kernel: correct."""
-    (mistake,) = (each for each in known() if each.name == "no_clone")
-    number = mistake.lesson
+def test_three_planted_mistakes_are_caught_at_their_checkpoints(page, course):
+    """Each gets its own sentence, and after the repair, in the same kernel: correct."""
     place = Workplace(page, course, "planted")
-    place.write(mistake.engine())
-    said = place.run(f'L.build("{number:02d}")', outcome(f"{number:02d}.b", "almost"))
+    for name in ("no_clone", "not_compared", "parts"):
+        (mistake,) = (each for each in known() if each.name == name)
+        number = mistake.lesson
+        place.write(mistake.engine())
+        said = place.run(f'L.build("{number:02d}")', outcome(f"{number:02d}.b", "almost"))
 
-    assert " ".join(mistake.says.replace("`", "").split()) in said
-    screenshot(page, "own_engine_planted")
-    place.write(stages.stage(number))
-    place.run(f'L.build("{number:02d}")', outcome(f"{number:02d}.b", "correct"))
+        assert " ".join(mistake.says.replace("`", "").split()) in said
+        screenshot(page, f"own_engine_{name}")
+        place.write(stages.stage(number))
+        place.run(f'L.build("{number:02d}")', outcome(f"{number:02d}.b", "correct"))

@@ -10,7 +10,7 @@ Note [What apply does]
        a fresh tensor                       this node
        an input that mark_dirty named       this node, as after an in-place operation; the base of a view, too
        an input returned as it is           a view of it, so that the caller's tensor keeps its own history
-       not differentiable                   no history; an input is handed out as a new tensor
+       a constant, or recording off         no history; an input is handed out as a new tensor
   4. It packs what save_for_backward was given. Only now: whether a tensor is an output, which must be kept without
      its history, is known when forward has returned. A tensor put on ctx by hand does not come here, so it is
      not checked, not released, and makes a circle if it is an output.

@@ -495,7 +495,7 @@ for name, cut in cuts.items():
 #
 # Sometimes a tensor is to count as a constant in one place, and not in another. `x * x.detach()` has the value x². But its slope is x, not 2x, because the second factor counts as a number. In papers this is called **stop-gradient**. The targets of reinforcement learning are detached in this way.
 #
-# With the same idea you can send a gradient through a threshold, which has none: `through`, below.
+# A threshold has the slope zero nearly everywhere. With the same idea you can send a gradient through it all the same: this is `through`, below.
 
 # %% tags=["C09.9", "P9"]
 x = torch.tensor(3.0, requires_grad=True)

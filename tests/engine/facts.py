@@ -1,6 +1,11 @@
-"""What can be seen of tensors and nodes, in a form that two libraries can be compared by."""
+"""What can be seen of tensors and nodes, in a form that two libraries can be compared by; and a leaf to look at."""
 
 import math
+
+
+def leaf(torch, *values, **options):
+    """A leaf that requires grad."""
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True, **options)
 
 
 def describe(error):

@@ -1,12 +1,9 @@
 """The backward pass: order, accumulation, what may be asked for, and what a failure leaves behind."""
 
 import pytest
+from facts import leaf
 
 import course_lib
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
 def scalar(torch, value):
@@ -108,8 +105,8 @@ def test_a_leaf_that_is_used_again_takes_its_turn_from_its_last_use(real_torch, 
     def order(torch):
         reached, other = [], torch.tensor(1.0, requires_grad=True)
         leaves = [torch.tensor(1.0, requires_grad=True) for _ in range(4)]
-        for number, leaf in enumerate(leaves):
-            leaf.register_hook(lambda grad, number=number: reached.append(number))
+        for number, each in enumerate(leaves):
+            each.register_hook(lambda grad, number=number: reached.append(number))
         older = [other.exp() for _ in range(waiting)]
         total = torch.stack([leaves[number] for number in plan]).sum()
         (total + torch.stack(older).sum() if older else total).backward()

@@ -3,10 +3,7 @@
 import warnings
 
 import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from facts import leaf
 
 
 def make(torch, forward, backward, name="Fn"):

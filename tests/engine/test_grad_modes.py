@@ -1,11 +1,7 @@
 """no_grad, enable_grad, set_grad_enabled and inference_mode: as blocks, calls and decorators, one state per thread."""
 
-
 import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from facts import leaf
 
 
 def test_a_failing_pass_restores_the_mode(torch):

@@ -3,10 +3,7 @@
 import gc
 
 import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from facts import leaf
 
 
 def test_grad_does_not_run_the_node_of_what_is_asked_for(torch):

@@ -227,5 +227,3 @@ def test_rows_added_at_places(real_torch, count, distinct):
         return torch.cat([x.grad.reshape(-1), added.reshape(-1), whole.float()])
 
     np.testing.assert_allclose(*both(real_torch, program), 1e-4, 1e-4)
-
-

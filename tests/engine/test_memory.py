@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+from facts import leaf
 
 
 @pytest.fixture(autouse=True)
@@ -16,10 +17,6 @@ def no_collector():
     gc.disable()
     yield
     gc.enable()
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
 class Watch:

@@ -1,13 +1,9 @@
 """What nodes keep, as what, until when; and hooks on saved tensors."""
 
-
 import pytest
+from facts import leaf
 
 FREED = "Trying to backward through the graph a second time"
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
 # --- what is kept ------------------------------------------------------------------------------------------

@@ -92,7 +92,21 @@ def marks(ctx, x, new=False):
 
 # --- the version check: who was changed, when, and how often -----------------------------------------------
 
+
+def saves_its_second_result(ctx, x):
+    first, second = x + 1, x + 2
+    ctx.save_for_backward(second)
+    return first, second
+
+
+def version_of_the_second_output_of_a_function(torch):
+    fn = kit.fn(torch, saves_its_second_result, lambda ctx, g, h: g * ctx.saved_tensors[0] + h, name="Two")
+    first, second = fn.apply(leaf(torch))
+    stale(second, lambda second: first + second, lambda second: second.mul_(3))
+
+
 programs(
+    version_of_the_second_output_of_a_function=version_of_the_second_output_of_a_function,
     version_names_the_last_writer=lambda torch: stale(
         computed(torch), lambda h: h.cos(), lambda h: h.mul_(2), lambda h: h.neg_()
     ),

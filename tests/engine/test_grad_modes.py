@@ -24,9 +24,6 @@ def test_a_failing_pass_restores_the_mode(torch):
     assert torch.is_grad_enabled()
 
 
-# --- inference mode ----------------------------------------------------------------------------------------
-
-
 def test_detach_gives_an_inference_tensor_a_counter(torch):
     """Outside the mode detach() and .data of an inference tensor may be written to, and count; views may not."""
     with torch.inference_mode():

@@ -145,67 +145,6 @@ def test_a_leaf_dies_with_its_last_graph(torch):
     assert watch.alive() == []
 
 
-def test_backward_frees_what_was_kept_while_the_loss_lives(torch):
-    """The loss keeps the nodes, but the tensors they kept are gone after backward."""
-    watch = Watch()
-    x = leaf(torch)
-    h = x * 2
-    kept = h.sin()
-    watch(h=h, kept=kept)
-    loss = (kept * kept).sum()
-    del h, kept
-    assert watch.alive() == ["h", "kept"]
-
-    loss.backward()
-    assert watch.alive() == []
-    assert loss.grad_fn is not None
-
-
-def test_backward_frees_as_it_goes(torch):
-    """When an early node runs, what later nodes kept is gone already."""
-    watch = Watch()
-    seen = []
-    x = leaf(torch)
-    first = x * 1
-    first.register_hook(lambda g: seen.append(watch.alive()))
-    second = first.sin()
-    third = second.cos()
-    watch(second=second, third=third)
-    loss = third.exp().sum()
-    del second, third
-    loss.backward()
-
-    assert seen == [[]]
-
-
-def test_retained_graphs_keep(torch):
-    """With retain_graph the kept tensors live on, until a pass without it."""
-    watch = Watch()
-    x = leaf(torch)
-    h = x * 2
-    watch(h=h)
-    loss = h.sin().sum()
-    del h
-    loss.backward(retain_graph=True)
-    assert watch.alive() == ["h"]
-
-    loss.backward()
-    assert watch.alive() == []
-
-
-def test_views_keep_their_base_alive(torch):
-    """A view holds its base, and not the other way round."""
-    watch = Watch()
-    base = torch.zeros(1000)
-    view = base[:1]
-    watch(base=base, view=view)
-    del base
-    assert watch.alive() == ["base", "view"]
-
-    del view
-    assert watch.alive() == []
-
-
 def test_a_very_long_chain(torch):
     """200,000 nodes of ours are recorded, run and freed without recursion; of PyTorch's, to save time, fewer."""
     x = torch.tensor(1.0, requires_grad=True)

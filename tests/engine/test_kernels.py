@@ -1,5 +1,6 @@
 """Arithmetic that takes another way for small, large or odd arrays: each way gives what PyTorch gives."""
 
+import itertools
 import math
 
 import numpy as np
@@ -78,6 +79,19 @@ def test_class_numbers_below_zero_are_refused(columns):
     """A negative class is no class, however the largest one is found."""
     with pytest.raises(IndexError, match="Target -1 is out of bounds"):
         course_lib.nn.functional.nll_loss(course_lib.zeros(3, columns), course_lib.tensor([0, -1, 1]))
+
+
+@pytest.mark.parametrize("name", ["add", "maximum", "lt"])
+def test_a_result_is_laid_out_like_its_first_operand(real_torch, name):
+    """Of operands that lie differently in memory the first decides, and with it what view() may do afterwards."""
+
+    def program(torch):
+        cube = torch.arange(8.0).view(2, 2, 2)
+        operands = [cube.permute(order) for order in itertools.permutations(range(3))]
+        results = [getattr(torch, name)(a, b) for a in operands for b in operands]
+        return [(result.stride(), result.tolist()) for result in results]
+
+    assert program(course_lib) == program(real_torch)
 
 
 @pytest.mark.parametrize("rows", [1, 4, 5, 64, 65])

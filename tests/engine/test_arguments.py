@@ -71,6 +71,25 @@ def test_numbers_of_numpy_are_numbers(call, real_torch):
         assert same(ours, theirs), (number, ours, theirs)
 
 
+RARE = """
+    len(s[0, 0])
+    (p > 0).argmax()
+    x.detach().copy_(v)
+    s[0, 0].log_softmax(0)
+    torch.add(p > 0, p > 0, alpha=False)
+    torch.inference_mode()(v.detach().__deepcopy__)({}).is_inference()
+    repr((lambda h: (h.unbind()[1], h.mul_(2))[0])(x * 1))
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("call", RARE, ids=str.strip)
+def test_calls_that_are_seldom_made(call, real_torch):
+    """What they are given is unusual: no dimension, truth values, inference mode, a view that may not be used."""
+    ours, theirs = (attempt(lambda t=t: outcome(t, call, None)) for t in (course_lib, real_torch))
+
+    assert same(ours, theirs), (ours, theirs)
+
+
 @pytest.mark.parametrize("call", ["torch.kthvalue(x, 1, nothing=1)", "x.amax(0, False, 3)", "torch.diag()"])
 def test_arguments_that_nobody_asked_for(call, real_torch):
     """Unknown words, too many arguments and missing ones are TypeErrors."""

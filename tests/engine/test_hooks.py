@@ -3,18 +3,6 @@
 from facts import leaf
 
 
-def test_grad_does_not_run_the_node_of_what_is_asked_for(torch):
-    """The node of a requested tensor is not run: neither its prehooks nor its hooks are."""
-    ran = []
-    x = leaf(torch)
-    h = x * 2
-    h.grad_fn.register_prehook(lambda gs: ran.append("pre"))
-    h.grad_fn.register_hook(lambda gi, go: ran.append("post"))
-    torch.autograd.grad((h * 3).sum(), h)
-
-    assert ran == []
-
-
 def test_node_hooks_see_gradients_after_broadcasting_is_undone(torch):
     """What a node hook sees of its inputs' gradients has the shapes of the inputs."""
     seen = []

@@ -64,32 +64,7 @@ def plain_functions(torch):
         def backward(ctx, grad):
             return grad * ctx.saved_tensors[0]
 
-    class Setup(Function):
-        @staticmethod
-        def forward(x, power):
-            return x**power
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            x, ctx.power = inputs
-            ctx.save_for_backward(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return grad * ctx.power * x ** (ctx.power - 1), None
-
-    class Scale(Function):
-        @staticmethod
-        def forward(ctx, x, factor=2, shift=0):
-            ctx.factor = factor
-            return x * factor + shift
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.factor, None, None
-
-    return Same, Keep, Two, Part, Own, Setup, Scale
+    return Same, Keep, Two, Part, Own
 
 
 def dirty_functions(torch):
@@ -147,60 +122,10 @@ def dirty_functions(torch):
 
 
 def odd_functions(torch):
-    """Functions with unusual outputs and gradients."""
+    """Functions that return an input beside a result, or one tensor twice."""
     Function = torch.autograd.Function
 
-    class Lazy(Function):  # no zeros for outputs nobody used
-        @staticmethod
-        def forward(ctx, x):
-            ctx.set_materialize_grads(False)
-            return x * 2, x * 3
-
-        @staticmethod
-        def backward(ctx, twice, three):
-            return (0 if twice is None else twice * 2) + (0 if three is None else three * 3)
-
-    class Fixed(Function):  # nothing to differentiate
-        @staticmethod
-        def forward(ctx, x):
-            result = x * 2
-            ctx.mark_non_differentiable(result)
-            return result
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad
-
-    class Cut(Function):  # no gradient for the second input
-        @staticmethod
-        def forward(ctx, x, y):
-            return x + y
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad, None
-
-    class Wide(Function):  # a gradient wider than the input
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            return torch.stack([grad, grad])
-
-    class Once(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.sin()
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0].cos()
-
-    class Both(Function):  # an input as it is beside a result
+    class Both(Function):
         @staticmethod
         def forward(ctx, x):
             return x, x * 2
@@ -209,7 +134,7 @@ def odd_functions(torch):
         def backward(ctx, grad, grad_twice):
             return grad + 2 * grad_twice
 
-    class Twin(Function):  # one tensor twice
+    class Twin(Function):
         @staticmethod
         def forward(ctx, x):
             result = x * 2
@@ -219,26 +144,4 @@ def odd_functions(torch):
         def backward(ctx, grad, other):
             return 2 * (grad + other)
 
-    class Mixed(Function):  # an output that is no tensor
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2, 7
-
-        @staticmethod
-        def backward(ctx, grad, nothing):
-            return grad * 2
-
-    class Inner(Function):  # a graph inside forward, run in backward
-        @staticmethod
-        def forward(ctx, x):
-            with torch.enable_grad():
-                ctx.x = x.detach().requires_grad_()
-                ctx.y = (ctx.x * ctx.x).sum()
-            return ctx.y.detach()
-
-        @staticmethod
-        def backward(ctx, grad):
-            (inner,) = torch.autograd.grad(ctx.y, ctx.x, retain_graph=True)
-            return grad * inner
-
-    return Lazy, Fixed, Cut, Wide, Once, Both, Twin, Mixed, Inner
+    return Both, Twin

@@ -1,6 +1,11 @@
-"""What can be seen of tensors and nodes, in a form that two libraries can be compared by."""
+"""What can be seen of tensors and nodes, in a form that two libraries can be compared by; and a leaf to look at."""
 
 import math
+
+
+def leaf(torch, *values, **options):
+    """A leaf that requires grad."""
+    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True, **options)
 
 
 def describe(error):
@@ -19,6 +24,15 @@ def attempt(read):
 def value_of(tensor):
     """Shape, element type and elements."""
     return tuple(tensor.shape), str(tensor.dtype), tensor.detach().tolist()
+
+
+def seen(value):
+    """Numbers, texts and containers of them in place of tensors."""
+    if hasattr(value, "detach"):
+        return value.detach().tolist()
+    if isinstance(value, dict):
+        return {k: seen(v) for k, v in value.items()}
+    return [seen(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def name_of(node):

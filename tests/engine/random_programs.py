@@ -76,10 +76,8 @@ VALUES = """
     a.data.requires_grad_() | a[k:k + 1] | a[0:2][0] | a.T[0] | a.view(-1)[1:] | a.t()[1] | a[..., None]
     a[None, :, 0] | a.unsqueeze(0)[0] | a.view(-1)[::2] | a.swapaxes(0, -1) | a.expand(a.shape) | a.reshape(1, -1)
     a.unbind()[0][0] | a.expand(2, 3)[0] | a.squeeze(-1) | a.mT | a.tril() | a.chunk(2, -1)[1] | a.split(2)[0][0]
-    a.detach().t() | a.data[0] | a.diagonal()[0] | Setup.apply(a, 3) | Scale.apply(a, factor=3) | Scale.apply(x=a)
-    Scale.apply(a, 2) | Scale.apply(a, 2, shift=1) | Lazy.apply(a)[0] | Lazy.apply(a)[1]
-    Lazy.apply(a)[0] + Lazy.apply(a)[1] | Fixed.apply(a) | Cut.apply(a, b) | Wide.apply(a) | Once.apply(a)
-    Both.apply(a)[0] | Both.apply(a)[1] | Mixed.apply(a)[0] | Inner.apply(a) | DirtyTwo.apply(a)[0]
+    a.detach().t() | a.data[0] | a.diagonal()[0]
+    Both.apply(a)[0] | Both.apply(a)[1] | DirtyTwo.apply(a)[0]
     DirtyTwo.apply(a)[1] | DirtyKeep.apply(a) | DirtyTwo.apply(a, b)[1] | Twin.apply(a)[1] | DirtyView.apply(a)
     checkpoint(lambda t: (t * 2).exp(), a, use_reentrant=False)
     checkpoint(lambda t, u: t * u, a, b, use_reentrant=True)
@@ -144,7 +142,7 @@ CHANGES = """
     a.sum().backward(create_graph=True); a.grad.sum().backward() | (a.exp() * b).sum().backward()
     a.square().sum().backward() | a[0].sum().backward() | a.softmax(0)[0].sum().backward(retain_graph=True)
     F.relu(a, inplace=True) | torch.nn.utils.clip_grad_norm_([a], 1.0) | torch.nn.init.ones_(a)
-    torch.optim.SGD([a], lr=0.5).step() | torch.optim.SGD([a, b], lr=0.5).zero_grad() | note(Mixed.apply(a)[1])
+    torch.optim.SGD([a], lr=0.5).step() | torch.optim.SGD([a, b], lr=0.5).zero_grad()
     torch.optim.SGD([a], lr=0.5).zero_grad(set_to_none=False) | torch.optim.SGD([a], lr=0.5, momentum=0.9).step()
     torch.set_grad_enabled(True)
 """

@@ -1,38 +1,14 @@
 """The backward pass: order, accumulation, what may be asked for, and what a failure leaves behind."""
 
 import pytest
+from facts import leaf
 
 import course_lib
 
 
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
-
-
-def scalar(torch, value):
-    return torch.tensor(value, requires_grad=True)
-
-
-# --- order -------------------------------------------------------------------------------------------------
-
-
-def test_a_ladder_of_diamonds_takes_no_longer_than_its_edges(torch):
-    """2^60 paths, 120 edges: each node runs once."""
-    x = scalar(torch, 1.0)
-    calls = []
-    h = x * 1
-    for _ in range(60):
-        h = (h + h) * 0.5
-    h.register_hook(lambda g: calls.append(1))
-    h.backward()
-
-    assert x.grad.item() == 1.0
-    assert len(calls) == 1
-
-
 def test_contributions_are_added_newest_first(torch):
     """Floating addition is not associative: (1 - 1) + 1e-8 against 1 + (-1 + 1e-8), in float32."""
-    x = scalar(torch, 1.0)
+    x = leaf(torch, 1.0)
     small, minus, one = x * 1e-8, x * -1.0, x * 1.0
     (small + minus + one).backward()
 
@@ -41,29 +17,6 @@ def test_contributions_are_added_newest_first(torch):
     one, minus, small = x * 1.0, x * -1.0, x * 1e-8
     (one + minus + small).backward()
     assert x.grad.item() == 0.0
-
-
-# --- failures ----------------------------------------------------------------------------------------------
-
-
-def test_a_failed_pass_leaves_what_it_did(torch):
-    """Leaves that were reached keep their gradients, nodes that ran have released what they kept."""
-    late, early = leaf(torch), leaf(torch)
-    first = late.exp()
-    second = early.exp()  # made later, so run earlier
-
-    def fail(grad):
-        raise KeyError("stop")
-
-    handle = first.register_hook(fail)
-    y = (first + second).sum()
-    with pytest.raises(KeyError):
-        y.backward()
-    assert early.grad is not None and late.grad is None
-
-    handle.remove()
-    with pytest.raises(RuntimeError, match="second time"):
-        y.backward()
 
 
 def test_a_retained_failed_pass_can_be_repeated(torch):
@@ -108,8 +61,8 @@ def test_a_leaf_that_is_used_again_takes_its_turn_from_its_last_use(real_torch, 
     def order(torch):
         reached, other = [], torch.tensor(1.0, requires_grad=True)
         leaves = [torch.tensor(1.0, requires_grad=True) for _ in range(4)]
-        for number, leaf in enumerate(leaves):
-            leaf.register_hook(lambda grad, number=number: reached.append(number))
+        for number, each in enumerate(leaves):
+            each.register_hook(lambda grad, number=number: reached.append(number))
         older = [other.exp() for _ in range(waiting)]
         total = torch.stack([leaves[number] for number in plan]).sum()
         (total + torch.stack(older).sum() if older else total).backward()

@@ -1,21 +1,15 @@
-"""Custom Functions: ctx, what backward gets and may return, in-place, views, several outputs, second derivatives."""
+"""Custom Functions: what is saved and not read, gradients in one list, what may be marked as written to."""
 
 import warnings
 
 import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from facts import leaf
 
 
 def make(torch, forward, backward, name="Fn"):
     """A Function class with these two static methods."""
     methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type(torch.autograd.Function)(name, (torch.autograd.Function,), methods)
-
-
-# --- saving ------------------------------------------------------------------------------------------------
 
 
 def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
@@ -31,9 +25,6 @@ def test_saved_but_unread_tensors_do_not_stop_a_second_pass(torch):
     y.backward()
 
     assert x.grad.tolist() == [6.0, 6.0, 6.0]
-
-
-# --- second derivatives ------------------------------------------------------------------------------------
 
 
 def test_boxed_grads_call(torch):
@@ -52,9 +43,6 @@ def test_boxed_grads_call(torch):
 
     assert seen == [(list, 2)]
     assert x.grad.tolist() == [5.0, 5.0, 5.0]
-
-
-# --- variants ----------------------------------------------------------------------------------------------
 
 
 def test_mark_dirty_of_what_is_neither_input_nor_output_is_an_error_without_a_warning(torch):

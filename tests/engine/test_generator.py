@@ -107,9 +107,3 @@ def test_weighted_samples(torch):
         with pytest.raises(ValueError, match="should be") as error:
             sampler(*wrong)
         assert str(error.value) == said
-
-
-def test_what_cannot_be_drawn_comes_last(torch):
-    """multinomial without replacement goes on with elements of weight 0 when the others are used up."""
-    assert torch.multinomial(torch.tensor([0.0, 0.0, 1.0]), 2).tolist()[0] == 2
-    assert torch.multinomial(torch.tensor([[0.0, 3.0], [2.0, 0.0]]), 1).tolist() == [[1], [0]]

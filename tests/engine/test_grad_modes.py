@@ -1,11 +1,7 @@
 """no_grad, enable_grad, set_grad_enabled and inference_mode: as blocks, calls and decorators, one state per thread."""
 
-
 import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from facts import leaf
 
 
 def test_a_failing_pass_restores_the_mode(torch):
@@ -26,9 +22,6 @@ def test_a_failing_pass_restores_the_mode(torch):
             torch.autograd.grad(total, x, create_graph=True)
         assert not torch.is_grad_enabled()
     assert torch.is_grad_enabled()
-
-
-# --- inference mode ----------------------------------------------------------------------------------------
 
 
 def test_detach_gives_an_inference_tensor_a_counter(torch):

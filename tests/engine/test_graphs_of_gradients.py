@@ -16,9 +16,9 @@ import course_lib
 VALUES = {
     "x": [[0.5, -1.25, 2.0], [3.0, 0.25, -0.75]], "y": [[1.5, 0.75, -0.5], [2.5, 1.0, 0.3]],
     "z": [[0.2, -0.7, 0.9], [1.1, -1.3, 0.4]], "p": [[0.5, 1.25, 2.0], [3.0, 0.8, 0.3]],
-    "q": [[1.5, 0.75, 0.2], [2.5, 1.1, 0.6]], "u": [[0.5, -0.25, 0.1], [-0.7, 0.8, -0.3]],
+
     "pr": [[0.5, 0.25, 0.1], [0.7, 0.8, 0.3]], "o": [[0.9, 0.1, 0.6], [0.3, 0.4, 0.2]],
-    "r": [0.5, -1.5, 2.5], "r2": [1.0, 2.0, -0.5], "c": [[0.7], [-1.2]], "s": 1.5, "one": [0.4],
+    "r": [0.5, -1.5, 2.5], "r2": [1.0, 2.0, -0.5], "c": [[0.7], [-1.2]], "s": 1.5,
     "sq": [[2.0, -0.5], [0.75, 1.5]], "m3": [[2.0, -0.5, 0.3], [0.75, 1.5, 0.1], [0.2, 0.4, 1.8]], "v2": [0.5, -1.5],
     "w32": [[0.3, -0.2], [0.5, 0.7], [-0.4, 0.1]], "b2": [0.1, 0.2], "bn": [[0.5, -1.25], [2.0, 0.1], [0.3, 0.9]],
     "k": [[[0.5, -1.25], [2.0, 0.1], [0.3, 0.9]], [[1.0, 0.4], [-0.6, 0.7], [0.8, -0.2]]],
@@ -28,174 +28,98 @@ VALUES = {
     "ker1": [[[0.5, 0.2], [0.1, -0.4]]], "x0": [[0.5, 0.0, 2.0], [3.0, 0.0, -0.75]],
 }  # fmt: skip
 DATA = {
-    "i": [2, 0], "i1": [0, 1, 1], "cells": [[2, 0, 1], [0, 1, 0]], "mask": [[True, False, True], [False, True, True]],
-    "mask1": [True, False, True], "tgt": [2, 0], "neg": [1.0, -1.0], "d": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]],
-    "sign23": [[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]], "ids": [[0, 2], [1, 1]], "rm": [0.1, 0.2], "rv": [1.0, 2.0],
+    "i": [2, 0], "cells": [[2, 0, 1], [0, 1, 0]], "mask": [[True, False, True], [False, True, True]],
+    "tgt": [2, 0], "d": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], "rm": [0.1, 0.2], "rv": [1.0, 2.0],
 }  # fmt: skip
 
 # Calls whose own graph is PyTorch's, while its gradients are made of other nodes and have PyTorch's values.
 ONE = """
     F.logsigmoid(x) | F.gelu(x) | F.gelu(x, approximate="tanh") | F.silu(x) | F.softplus(x) | F.elu(x)
-    F.smooth_l1_loss(x, z) | F.smooth_l1_loss(x, z, reduction="sum") | F.smooth_l1_loss(x, z, reduction="none")
-    F.huber_loss(x, z) | F.huber_loss(x, z, reduction="sum") | F.huber_loss(x, z, reduction="none")
-    F.binary_cross_entropy(pr, o) | F.binary_cross_entropy(pr, o, reduction="sum")
+    F.smooth_l1_loss(x, z) | F.smooth_l1_loss(x, z, reduction="none") | F.huber_loss(x, z)
+    F.huber_loss(x, z, reduction="none") | F.binary_cross_entropy(pr, o)
     F.binary_cross_entropy(pr, o, reduction="none") | F.binary_cross_entropy_with_logits(x, pr)
     F.binary_cross_entropy_with_logits(x, pr, d, pos_weight=d[0]) | F.conv2d(img, ker, kb, 2, 1)
-    F.conv2d(img, ker, None, (2, 1), (1, 0))
-    F.conv1d(seq, ker1, kb, padding=1)
-    F.embedding(i, m3, padding_idx=-1) | F.embedding(cells, m3)
+    F.conv1d(seq, ker1, kb, padding=1) | F.embedding(i, m3, padding_idx=-1) | F.embedding(cells, m3)
     F.batch_norm(x, None, None, r, r2, training=True) | F.batch_norm(bn, rm, rv, v2, b2) | F.batch_norm(bn, rm, rv)
-    F.layer_norm(x, (3,), r, r2) | F.layer_norm(x, (3,)) | F.layer_norm(k, (3, 2))
+    F.layer_norm(x, (3,), r, r2) | F.layer_norm(k, (3, 2))
 """
 # Calls whose graph and whose gradients' graphs are PyTorch's; under THREE, those of the gradients' gradients, too.
 TWO = """
     (lambda t: (t[0].mul_(2), t)[1])(x * 1) | (lambda t: (t[:, 1:].add_(sq), t)[1])(x * 1)
     (lambda t: (t.__setitem__(0, r), t)[1])(x * 1) | (lambda t: (t.__setitem__((slice(None), 1), s), t)[1])(x * 1)
     (lambda t: (t.t().mul_(w32), t)[1])(x * 1) | (lambda t: (t.view(-1)[1:3].exp_(), t)[1])(x * 1)
-    (lambda t: (t[0].copy_(r), t[1].copy_(r2), t)[2])(torch.zeros(2, 3).double())
-    x0.prod() | x0.prod(1) | F.mse_loss(x, y) | F.mse_loss(x, y, reduction="sum")
-    F.mse_loss(x, y, reduction="none") | F.mse_loss(x, r) | F.mse_loss(x, y.detach()) | F.mse_loss(x, d)
+    (lambda t: (t[0].copy_(r), t[1].copy_(r2), t)[2])(torch.zeros(2, 3).double()) | x0.prod() | F.mse_loss(x, y)
+    F.mse_loss(x, y, reduction="none") | F.mse_loss(x, r) | F.mse_loss(x, y.detach())
 """
 THREE = """
-    x + y | x + r | x + 2 | 2 + x | x + s | torch.add(x, y, alpha=2) | x - y | x - c | x - 2 | 2 - x | x / p | x / 2
-    2 / p | x / s | r / p | torch.div(x, p, rounding_mode="floor") | torch.div(x, p, rounding_mode="trunc") | -x
-    p ** 2 | x ** 3 | x ** 1 | x ** 0 | p ** 0.5 | p ** -1 | p ** 2.5 | p.sqrt() | p.rsqrt() | p.reciprocal()
-    x.sin() | x.cos() | x.tan() | torch.atan(x) | torch.sinh(x)
-    torch.lerp(x, r, 0.7) | x.addcmul(y, z) | x.addcmul(y, z, value=2)
-    x.addcmul(y, r, value=0.5) | r.addcmul(y, c)
-    torch.clamp(x, min=0)
-    torch.clamp(x, max=0.5) | x.clamp_min(0) | x.clamp_max(1) | x.clamp_min(y) | x.clamp_max(r)
-    torch.where(mask, x, 0.0) | torch.where(mask, 1.0, x)
-    torch.where(mask1, x, y) | x.masked_fill(mask, 0.5) | x.masked_fill(mask1, 0.5) | r.masked_fill(mask, 0.5)
-    x.sum() | x.sum(0) | x.sum(1, keepdim=True) | x.sum((0, 1)) | x.sum(-1)
-    x.sum(0, keepdim=True) | s.sum() | k.sum((0, 2)) | k.sum((0, 2), keepdim=True) | x.mean() | x.mean(0)
-    x.mean(1, keepdim=True) | x.mean((0, 1)) | k.mean((0, 2)) | x.var(unbiased=False) | x.var((0, 1))
-    k.var((0, 2)) | x.var(1, correction=0) | x.std() | x.std(0) | x.std(1, keepdim=True) | x.std(unbiased=False)
-    x.std((0, 1)) | k.std((0, 2)) | x.std(1, correction=0)
-    x.norm()
-    x.norm(2, 0) | x.norm(2, 1, True)
-    x.norm(0) | x.norm(0, 1) | k.norm(2, (0, 2))
-    torch.linalg.norm(x) | torch.linalg.norm(r)
-    torch.linalg.norm(x, "fro")
-    torch.linalg.vector_norm(x)
-    torch.linalg.vector_norm(x, 2, 0)
-    torch.linalg.matrix_norm(x)
-    F.normalize(x) | F.cosine_similarity(x, y) | F.cosine_similarity(x, y, dim=0)
-    x.logsumexp(1, keepdim=True) | x.logsumexp((0, 1))
-    x.max(0) | x.max(1, keepdim=True) | x.min(0) | x.min(1, keepdim=True)
-    x.sort() | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1)
-    x.log_softmax(0) | F.softmax(x, -1) | x @ w32 | sq @ x | r @ r2 | x @ r | v2 @ x | k @ k2 | k @ x | x @ k
-    k @ v2 | torch.mm(x, w32) | torch.mm(x, y.t()) | torch.bmm(k, k2) | b2.addmm(x, w32)
-    torch.einsum("ij,jk->ik", x, w32) | torch.einsum("ij,ij->i", x, y)
-    torch.einsum("ij->ji", x) | torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq)
-    torch.einsum("bij,bjk->bik", k, k2) | torch.einsum("bij,bjk,k->bi", k, k2, r)
-    k.movedim(0, -1) | x.view(3, 2) | x.view(-1) | x.reshape(6) | x.t().reshape(6) | x.reshape(2, 3) | x.flatten()
-    k.flatten(1) | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | c.squeeze(1) | x.squeeze(0)
-    x.unsqueeze(0) | x.unsqueeze(-1) | c.expand(2, 3) | c.expand(4, 2, 3) | r.expand(2, 3)
-    x.flip(0) | x.flip((0, 1)) | x[0, 1] | x[:, 1]
-    x[:, 1:] | x[1:] | x[:, ::2] | x[..., 0] | x[None] | x[:, None] | x[0:2] | x[-1]
-    k[0, 1:, 0] | r[torch.tensor(1)]
-    x.select(1, 2) | x.narrow(1, 0, 2)
-    x.scatter(1, cells[:, :1], 0.5) | x.scatter_add(1, cells, y)
-    torch.cat([x, y]) | torch.cat([x, y], 1) | torch.cat([x, x]) | torch.stack([x, y]) | torch.stack([x, y], 1)
-    torch.stack([r, r2]) | torch.hstack([x, y]) | torch.vstack([r, r2]) | x.contiguous() | x.t().contiguous()
-    x.to(torch.float32) | x.float() | x.double() | x.type(torch.float32) | x.view_as(y) | x.sum_to_size(1, 3)
-    x.detach() * x | x.clone().mul_(y) | x.clone().add_(y) | x.clone().div_(p) | x.clone().sub_(y)
-    x.clone().exp_() | x.clone().relu_() | x.clone().sigmoid_() | x.clone().tanh_() | x.clone().pow_(2)
-    x.clone().sin_() | x.clone().zero_() | x.clone().fill_(2) | x.clone().fill_(s)
-    x.clone().copy_(y) | x.clone().copy_(r) | x.clone().masked_fill_(mask, 0.5)
-    x.clone().abs_() | x.clone().neg_() | x.clone().sqrt_()
-    x.clone().addcmul_(y, z) | x.clone().lerp_(y, 0.3) | F.relu(x)
-    F.leaky_relu(x) | F.leaky_relu(x, 0.2) | F.sigmoid(x) | F.tanh(x) | F.threshold(x, 0.1, 5.0) | F.l1_loss(x, y)
-    F.l1_loss(x, y, reduction="sum") | F.l1_loss(x, y, reduction="none")
-    F.binary_cross_entropy_with_logits(x, o, reduction="sum")
+    x + y | x + r | x + 2 | x + s | torch.add(x, y, alpha=2) | x - y | x - c | x - 2 | 2 - x | x / p | x / 2 | 2 / p
+    x / s | r / p | torch.div(x, p, rounding_mode="floor") | torch.div(x, p, rounding_mode="trunc") | -x | p ** 2
+    x ** 3 | x ** 0 | p ** 0.5 | p ** -1 | p.sqrt() | p.rsqrt() | p.reciprocal() | x.sin() | x.cos() | x.tan()
+    torch.atan(x) | torch.sinh(x) | torch.lerp(x, r, 0.7) | x.addcmul(y, z, value=2) | torch.clamp(x, min=0)
+    torch.clamp(x, max=0.5) | x.clamp_min(y) | x.clamp_max(r) | torch.where(mask, x, 0.0) | torch.where(mask, 1.0, x)
+    x.masked_fill(mask, 0.5) | x.sum() | x.sum(0) | x.sum(1, keepdim=True) | x.sum((0, 1)) | s.sum()
+    k.sum((0, 2), keepdim=True) | x.mean() | x.mean(1, keepdim=True) | k.mean((0, 2)) | x.var(unbiased=False)
+    x.var(1, correction=0) | x.std() | x.std(0) | k.std((0, 2)) | x.norm() | x.norm(2, 0) | x.norm(0)
+    k.norm(2, (0, 2)) | torch.linalg.norm(x) | torch.linalg.norm(x, "fro") | torch.linalg.vector_norm(x)
+    torch.linalg.matrix_norm(x) | F.normalize(x) | F.cosine_similarity(x, y) | x.logsumexp(1, keepdim=True)
+    x.logsumexp((0, 1)) | x.max(0) | x.min(0) | x.sort(0, descending=True) | x.softmax(1) | x.log_softmax(1) | x @ w32
+    r @ r2 | x @ r | v2 @ x | k @ k2 | torch.mm(x, w32) | torch.bmm(k, k2) | b2.addmm(x, w32)
+    torch.einsum("ij,jk->ik", x, w32) | torch.einsum("i,j->ij", r, v2) | torch.einsum("ii->i", sq)
+    torch.einsum("bij,bjk,k->bi", k, k2, r) | k.movedim(0, -1) | x.view(3, 2) | x.t().reshape(6) | x.reshape(2, 3)
+    x.flatten() | x.ravel() | x.unflatten(1, (3, 1)) | x.squeeze() | c.squeeze() | x.unsqueeze(0) | c.expand(2, 3)
+    x.flip(0) | x[0, 1] | x[:, 1:] | x[:, ::2] | x[None] | k[0, 1:, 0] | r[torch.tensor(1)] | x.select(1, 2)
+    x.narrow(1, 0, 2) | x.scatter(1, cells[:, :1], 0.5) | x.scatter_add(1, cells, y) | torch.cat([x, y])
+    torch.cat([x, x]) | torch.stack([x, y]) | torch.hstack([x, y]) | torch.vstack([r, r2]) | x.contiguous()
+    x.t().contiguous() | x.to(torch.float32) | x.float() | x.view_as(y) | x.sum_to_size(1, 3) | x.detach() * x
+    x.clone().mul_(y) | x.clone().add_(y) | x.clone().div_(p) | x.clone().exp_() | x.clone().relu_()
+    x.clone().pow_(2) | x.clone().zero_() | x.clone().fill_(2) | x.clone().fill_(s) | x.clone().copy_(y)
+    x.clone().masked_fill_(mask, 0.5) | x.clone().abs_() | x.clone().addcmul_(y, z) | x.clone().lerp_(y, 0.3)
+    F.relu(x) | F.leaky_relu(x) | F.threshold(x, 0.1, 5.0) | F.l1_loss(x, y) | F.l1_loss(x, y, reduction="none")
     F.binary_cross_entropy_with_logits(x, o, reduction="none") | F.cross_entropy(x, tgt)
-    F.cross_entropy(x, tgt, reduction="sum") | F.cross_entropy(x, tgt, reduction="none")
-    F.cross_entropy(x, tgt, label_smoothing=0.1) | F.cross_entropy(x, tgt, weight=d[0]) | F.cross_entropy(x, o)
-    F.nll_loss(x, tgt) | F.nll_loss(x, tgt, reduction="sum") | F.nll_loss(x, tgt, reduction="none")
-    F.nll_loss(k, cells[:, :2]) | F.kl_div(x, o) | F.kl_div(x, o, reduction="batchmean")
-    F.kl_div(x, y, log_target=True) | F.linear(x, w32.t()) | F.linear(x, w32.t(), b2) | F.linear(k, sq, b2)
-    F.linear(k, sq) | F.linear(r, x) | F.linear(r, x, v2) | F.max_pool2d(img, 2)
-    F.max_pool2d(img, 2, return_indices=True) | F.pad(x, (1, 2)) | F.pad(x, (1, 2), value=0.5) | F.pad(x, (-1, 0))
-    F.rms_norm(x, (3,)) | F.rms_norm(x, (3,), r) | F.dropout(x, 0.0) | F.dropout(x, 0.5, training=False)
-    F.scaled_dot_product_attention(k, k * 2, k2.transpose(1, 2))
+    F.cross_entropy(x, tgt, reduction="none") | F.cross_entropy(x, tgt, label_smoothing=0.1)
+    F.cross_entropy(x, tgt, weight=d[0]) | F.cross_entropy(x, o) | F.nll_loss(x, tgt)
+    F.nll_loss(x, tgt, reduction="none") | F.nll_loss(k, cells[:, :2]) | F.kl_div(x, o)
+    F.kl_div(x, o, reduction="batchmean") | F.kl_div(x, y, log_target=True) | F.linear(x, w32.t())
+    F.linear(x, w32.t(), b2) | F.linear(k, sq, b2) | F.linear(r, x) | F.max_pool2d(img, 2)
+    F.max_pool2d(img, 2, return_indices=True) | F.pad(x, (1, 2)) | F.pad(x, (1, 2), value=0.5) | F.rms_norm(x, (3,))
+    F.rms_norm(x, (3,), r) | F.dropout(x, 0.0) | F.scaled_dot_product_attention(k, k * 2, k2.transpose(1, 2))
     F.scaled_dot_product_attention(k, k * 2, k2.transpose(1, 2), is_causal=True)
     F.scaled_dot_product_attention(k, k * 2, k.sin(), torch.ones(3, 3).tril().bool())
-    F.scaled_dot_product_attention(k, k * 2, k.sin(), m3)
     F.scaled_dot_product_attention(k, k * 2, k.sin(), torch.ones(3, 3).tril(-1).bool())
     x.scatter(1, cells[:, :1], y[:, :1]) | x.clone().scatter_(1, cells[:, :1], y[:, :1])
-    (lambda t: (t.__setitem__(0, 2.0), t)[1])(x * 1)
-    (lambda t: (t.unbind(1), t.sum())[1])(x * 1)
-    (lambda t: (t.diagonal().zero_(), t)[1])(sq * 1) | s * s | s + 2 * s | s.exp() * s | s.pow(3) | one * x | c * r
-    c + r | c / r | x * one + one | x.mean() * x.std() | (x - x.mean(0)) / x.std(0)
+    (lambda t: (t.__setitem__(0, 2.0), t)[1])(x * 1) | (lambda t: (t.unbind(1), t.sum())[1])(x * 1)
+    (lambda t: (t.diagonal().zero_(), t)[1])(sq * 1) | x.mean() * x.std() | (x - x.mean(0)) / x.std(0)
     (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
     ((x @ w32 + b2).tanh() @ sq).sum() | F.relu(x @ w32 + b2).sum(1).pow(2).mean() | torch.logsumexp(x, 0)
-    x.sum(0).norm() | k.sum(1).softmax(1) | k.max(2)[0]
-    k.norm(dim=(1, 2), keepdim=True)
-    k.std((0, 1), keepdim=True) | k.var(dim=1, correction=2)
-    k.logsumexp((0, 2), keepdim=True) | k.cumsum(2) | k.flip((0, 2)) | k.transpose(0, 2).reshape(2, 6)
-    k.reshape(-1, 2) @ sq | k[None] @ k2[None] | k[None] @ sq
-    k.permute(1, 2, 0).contiguous().view(-1) | k.unsqueeze(1).expand(2, 4, 3, 2) | k.squeeze(0) | k.select(0, 1)
-    k.narrow(1, 1, 2) | k.gather(1, torch.tensor([[[0, 1]], [[2, 0]]])) | k[..., None, :]
-    k.masked_fill(mask1[None, :, None], 0.1) | torch.where(k > 0, k, r[None, :, None])
-    torch.cat([x, y, z], 1) | torch.cat([x, r[None]]) | torch.stack([x, x * 2, y]) | torch.cat([x.t(), w32], 1)
-    x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x * (y > 0) | x * mask | x + mask
-    x / cells.add(1) | x ** cells | torch.pow(p, cells) | 2.5 ** x | torch.pow(2, x) | x.clamp(-1)
-    x.clamp_min(s) | torch.max(x, 1, True)
-    x.max(0)[0] - x.min(0)[0] | x.sort(1)[0] * r | x.topk(2, 1, False)[0] | x.std(1, unbiased=False)
-    x.std(dim=None, keepdim=True) | x.std(1, correction=2)
-    F.cosine_similarity(k, k2.transpose(1, 2), dim=2)
-    F.leaky_relu(x, -0.1) | F.threshold(x, -0.5, 0.0) | F.relu(x, inplace=False) | F.relu(x * 1, inplace=True)
-    F.leaky_relu(x * 1, inplace=True)
+    x.sum(0).norm() | k.sum(1).softmax(1) | k.max(2)[0] | k.std((0, 1), keepdim=True) | k.cumsum(2) | k.flip((0, 2))
+    k[None] @ k2[None] | k.gather(1, torch.tensor([[[0, 1]], [[2, 0]]])) | torch.where(k > 0, k, r[None, :, None])
+    torch.cat([x, y, z], 1) | x.to(torch.float32) * 2 | x.float().double() | (x > 0) * x | x + mask | x ** cells
+    torch.pow(p, cells) | torch.pow(2, x) | x.clamp_min(s) | x.sort(1)[0] * r | x.topk(2, 1, False)[0]
+    x.std(1, unbiased=False) | F.cosine_similarity(k, k2.transpose(1, 2), dim=2) | F.relu(x * 1, inplace=True)
     F.cross_entropy(x, tgt, weight=d[0], label_smoothing=0.2)
-    F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="sum")
     F.cross_entropy(x, tgt, label_smoothing=0.2, reduction="none") | F.cross_entropy(x, tgt, ignore_index=2)
-    F.cross_entropy(x, tgt - 100 * i.eq(0)) | F.cross_entropy(x, i % 1, ignore_index=0)
-    F.cross_entropy(x, o, reduction="sum") | F.cross_entropy(x, o, label_smoothing=0.1)
+    F.cross_entropy(x, tgt - 100 * i.eq(0)) | F.cross_entropy(x, o, label_smoothing=0.1)
     F.cross_entropy(x, o, weight=d[0]) | F.cross_entropy(r, torch.tensor(1)) | F.cross_entropy(k, cells[:, :2])
-    F.nll_loss(x.log_softmax(1), tgt, weight=d[0], reduction="sum")
-    F.nll_loss(x.log_softmax(1), tgt, ignore_index=0) | F.l1_loss(x, d) | F.smooth_l1_loss(x, d, beta=0.0)
-    F.kl_div(x.log_softmax(1), o.softmax(1), reduction="sum") | F.linear(x, y) | F.linear(k, sq.t(), b2)
-    torch.mv(x.t(), v2) | torch.dot(r, r) | torch.outer(r, r) | torch.einsum("ij,kj->ik", x, y)
-    torch.einsum("ij,j->i", x, r) | torch.einsum("ij->i", x) | torch.einsum("ij->", x)
-    torch.einsum("i,i->", r, r2) | torch.einsum("...ij,jk->...ik", k, sq) | torch.einsum("bij,bij->b", k, k)
-    torch.bmm(k, k.transpose(1, 2))
-    torch.matmul(k, v2) | torch.matmul(r, k) | F.max_pool2d(img, 3, 1, 1) | F.max_pool2d(img[0], 2)
-    F.pad(x, (0, 0, 1, 0)) | x.double().requires_grad_() * 1 | torch.clone(x).detach() * x | x.new_zeros(3) + x
-    x.hypot(s) | torch.lerp(s, x, 0.2) | x.addcmul(y, y) | x.addcmul(s, y)
-    torch.remainder(x, r) | torch.linalg.vector_norm(x, 0) | torch.linalg.matrix_norm(k)
-    torch.autograd.grad((x ** 3).sum(), x, create_graph=True)[0]
-    r.expand(2, 3).masked_fill(mask, 0.5)
+    F.smooth_l1_loss(x, d, beta=0.0) | F.linear(k, sq.t(), b2) | torch.outer(r, r) | torch.einsum("ij,kj->ik", x, y)
+    torch.einsum("...ij,jk->...ik", k, sq) | torch.bmm(k, k.transpose(1, 2)) | x.double().requires_grad_() * 1
+    torch.clone(x).detach() * x | x.hypot(s) | torch.lerp(s, x, 0.2) | torch.remainder(x, r)
+    torch.linalg.matrix_norm(k) | torch.autograd.grad((x ** 3).sum(), x, create_graph=True)[0]
 """
 # Calls whose own graph is PyTorch's, and of whose gradients the values are: their graphs have other nodes here.
 VALUES_ONLY = """
-    x.repeat(1, 2, 1) | x.repeat(2, 2) | r.repeat(2, 2) | x.tile(2)
-    x.norm(1) | x.norm(float("inf"), 0) | torch.linalg.vector_norm(x, 1, 0)
-    F.normalize(x, p=1, dim=0) | x.prod() | x.prod(0)
-    x.prod(1, keepdim=True) | x.amax(0) | x.amax((0, 1)) | x.amin(0) | k.amax((0, 2), keepdim=True) | k.prod(1)
-    k.norm(p=float("inf"), dim=(0, 2))
-    x.masked_fill(mask, s) | x.max() | x.min() | x.median() | x.sum(1).max() | x.norm(0.7, 1) | x.norm(-2, 0)
-    torch.asin(u) | torch.acos(u) | torch.lerp(x, y, s) | torch.lerp(x, r, z) | x.addcdiv(y, p)
-    x.addcdiv(y, p, value=2) | x.addcdiv(y, p, value=0.5) | r.addcdiv(y, p, value=0.5) | torch.clamp(x, -1, 1)
-    x.clip(-1, 1) | torch.maximum(x, y) | torch.maximum(x, r) | x.norm(3) | x.norm(3, 0) | x.norm(3.5, 1, True)
-    x.norm(float("inf")) | k.norm(3, (0, 2)) | torch.linalg.vector_norm(x, 3) | x.index_select(1, i)
-    r.index_select(0, i) | x.index_add(1, i, sq) | x.unfold(1, 2, 1) | x.clone().clamp_(0, 1)
-    x.clone().index_add_(1, i, sq) | k.index_select(1, i) | x.repeat_interleave(torch.tensor([1, 2]), 0)
-    torch.maximum(x, s) | torch.minimum(x, x) | x.norm(4) | F.normalize(x, p=3) | torch.lerp(x, y, c)
-    x.addcdiv(s, p) | x.addcdiv(y, p, value=-1) | x[i % 2] | x[:, i] | x[i % 2, i] | x[mask] | x[x > 0] | x[[0, 1, 1]]
-    k[:, i] | k[:, i, 0] | r[i] | x.clone().index_put_((i % 2,), y)
+    x.repeat(1, 2, 1) | r.repeat(2, 2) | x.norm(1) | F.normalize(x, p=1, dim=0) | x.prod() | x.amax(0)
+    x.masked_fill(mask, s) | x.sum(1).max() | torch.lerp(x, y, s) | torch.lerp(x, r, z) | x.addcdiv(y, p, value=2)
+    torch.clamp(x, -1, 1) | torch.maximum(x, r) | x.norm(3.5, 1, True) | r.index_select(0, i) | x.index_add(1, i, sq)
+    x.clone().index_add_(1, i, sq) | x.repeat_interleave(torch.tensor([1, 2]), 0) | torch.minimum(x, x)
+    x.addcdiv(s, p) | x[i % 2] | x[i % 2, i] | x[mask] | k[:, i] | x.clone().index_put_((i % 2,), y)
     (lambda t: (t.__setitem__(mask, 2.0), t)[1])(x * 1) | (lambda t: (t.__setitem__(mask, s), t)[1])(x * 1)
-    (lambda t: (t.__setitem__(i % 2, y), t)[1])(x * 1) | k[1, [0, 2]] | k[:, mask1]
+    (lambda t: (t.__setitem__(i % 2, y), t)[1])(x * 1) | k[1, [0, 2]]
 """
 # Calls that are made of other operations here: the values of all derivatives are PyTorch's.
 MADE_OF_OTHERS = """
-    torch.var_mean(x) | torch.var_mean(x, 0) | torch.var_mean(x, 1, keepdim=True) | torch.var_mean(k, (0, 2))
-    torch.std_mean(x) | torch.std_mean(x, 0) | torch.std_mean(x, 1, keepdim=True) | torch.std_mean(k, (0, 2))
-    torch.var_mean(x, 1)[0] | torch.var_mean(x, 1)[1] | torch.std_mean(x, 1)[0] | torch.std_mean(x, 1)[1]
-    x.clamp(s.detach(), p) | torch.linalg.inv(sq) | torch.linalg.inv(k2[:, :, :2]) | x.median(1)
-    x.median(1, keepdim=True) | torch.kthvalue(x, 2, 1) | torch.tensordot(x, y, 2) | torch.tensordot(x, w32, 1)
-    torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.tensordot(k, k, ([1, 2], [1, 2]))
-    torch.tensordot(k, sq, 1) | x.inner(y)
+    torch.var_mean(x, 1, keepdim=True) | torch.std_mean(x, 1, keepdim=True) | x.clamp(s.detach(), p)
+    torch.linalg.inv(sq) | x.median(1) | torch.kthvalue(x, 2, 1) | torch.tensordot(x, y, 2)
+    torch.cross(m3, m3 * 2, 1) | torch.cross(x, y) | torch.tensordot(k, k, ([1, 2], [1, 2])) | x.inner(y)
 """
 
 

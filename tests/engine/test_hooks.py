@@ -1,24 +1,6 @@
-"""Hooks on tensors and nodes: when they run, and what they see."""
+"""Hooks on tensors and nodes: whether they run, and what they see."""
 
-import gc
-
-import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
-
-
-def test_grad_does_not_run_the_node_of_what_is_asked_for(torch):
-    """The node of a requested tensor is not run: neither its prehooks nor its hooks are."""
-    ran = []
-    x = leaf(torch)
-    h = x * 2
-    h.grad_fn.register_prehook(lambda gs: ran.append("pre"))
-    h.grad_fn.register_hook(lambda gi, go: ran.append("post"))
-    torch.autograd.grad((h * 3).sum(), h)
-
-    assert ran == []
+from facts import leaf
 
 
 def test_node_hooks_see_gradients_after_broadcasting_is_undone(torch):
@@ -30,21 +12,6 @@ def test_node_hooks_see_gradients_after_broadcasting_is_undone(torch):
     z.sum().backward()
 
     assert seen == [[(2, 3), (3,), (2, 3)]]
-
-
-def test_a_hook_s_error_keeps_its_type(torch):
-    """What a hook raises reaches the caller of backward as it is."""
-
-    class Mine(Exception):
-        pass
-
-    def hook(g):
-        raise Mine("text")
-
-    x = leaf(torch)
-    x.register_hook(hook)
-    with pytest.raises(Mine, match="^text$"):
-        x.sum().backward()
 
 
 def test_the_hooks_of_a_single_root_run_even_when_it_leads_nowhere(torch):
@@ -60,14 +27,3 @@ def test_the_hooks_of_a_single_root_run_even_when_it_leads_nowhere(torch):
     torch.autograd.grad([y, z], other, allow_unused=True)
 
     assert seen == ["y"]
-
-
-def test_the_accumulator_is_held_weakly(torch):
-    """A hook on the accumulator vanishes with the last graph that led to it."""
-    gc.collect()
-    seen = []
-    x = leaf(torch)
-    (x * 2).grad_fn.next_functions[0][0].register_hook(lambda *grads: seen.append(1))
-    (x * 2).sum().backward()
-
-    assert seen == []

@@ -1,7 +1,7 @@
 """Arithmetic that takes another way for small, large or odd arrays: each way gives what PyTorch gives."""
 
+import itertools
 import math
-import random
 
 import numpy as np
 import pytest
@@ -81,47 +81,17 @@ def test_class_numbers_below_zero_are_refused(columns):
         course_lib.nn.functional.nll_loss(course_lib.zeros(3, columns), course_lib.tensor([0, -1, 1]))
 
 
-def test_expand_to_any_sizes(real_torch):
-    """Shapes, strides and refusals of expand, for tensors of every layout and sizes that fit or do not."""
-    chosen = random.Random(0)
-
-    def program(torch, shape, order, step, sizes):
-        cells = torch.zeros(shape).permute(order)[::step]
-        try:
-            wide = cells.expand(sizes)
-        except RuntimeError:
-            return "refused"
-        return tuple(wide.shape), wide.stride() if wide.numel() else None
-
-    for _ in range(400):
-        shape = [chosen.choice([0, 1, 1, 2, 3]) for _ in range(chosen.randint(1, 3))]
-        order = chosen.sample(range(len(shape)), len(shape))
-        sizes = [chosen.choice([-1, -1, 0, 1, 1, 2, 3]) for _ in range(chosen.randint(0, len(shape) + 2))]
-        case = shape, order, chosen.choice([1, 2]), sizes
-
-        assert program(course_lib, *case) == program(real_torch, *case), case
-
-
-def test_a_result_is_laid_out_like_its_first_operand(real_torch):
+@pytest.mark.parametrize("name", ["add", "maximum", "lt"])
+def test_a_result_is_laid_out_like_its_first_operand(real_torch, name):
     """Of operands that lie differently in memory the first decides, and with it what view() may do afterwards."""
-    chosen = random.Random(1)
 
-    def program(torch, shape, orders, name):
-        operands = []
-        for order in orders:
-            sizes = [shape[order.index(d)] for d in range(len(shape))]
-            cells = torch.arange(1.0, 1 + math.prod(shape)).reshape(sizes)
-            operands.append(cells.permute(order))
-        result = getattr(torch, name)(*operands)
-        steps = [step for step, n in zip(result.stride(), result.shape, strict=True) if n > 1]
-        return tuple(result.shape), steps, result.is_contiguous(), result.tolist()
+    def program(torch):
+        cube = torch.arange(8.0).view(2, 2, 2)
+        operands = [cube.permute(order) for order in itertools.permutations(range(3))]
+        results = [getattr(torch, name)(a, b) for a in operands for b in operands]
+        return [(result.stride(), result.tolist()) for result in results]
 
-    for _ in range(300):
-        shape = [chosen.choice([1, 2, 3]) for _ in range(chosen.randint(1, 4))]
-        orders = [chosen.sample(range(len(shape)), len(shape)) for _ in range(2)]
-        case = shape, orders, chosen.choice(["add", "mul", "sub", "div", "maximum", "eq", "lt"])
-
-        assert program(course_lib, *case) == program(real_torch, *case), case
+    assert program(course_lib) == program(real_torch)
 
 
 @pytest.mark.parametrize("rows", [1, 4, 5, 64, 65])
@@ -227,5 +197,3 @@ def test_rows_added_at_places(real_torch, count, distinct):
         return torch.cat([x.grad.reshape(-1), added.reshape(-1), whole.float()])
 
     np.testing.assert_allclose(*both(real_torch, program), 1e-4, 1e-4)
-
-

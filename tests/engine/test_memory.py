@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+from facts import leaf
 
 
 @pytest.fixture(autouse=True)
@@ -16,10 +17,6 @@ def no_collector():
     gc.disable()
     yield
     gc.enable()
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
 
 
 class Watch:
@@ -145,67 +142,6 @@ def test_a_leaf_dies_with_its_last_graph(torch):
     assert watch.alive() == list(watch.references)
 
     del y
-    assert watch.alive() == []
-
-
-def test_backward_frees_what_was_kept_while_the_loss_lives(torch):
-    """The loss keeps the nodes, but the tensors they kept are gone after backward."""
-    watch = Watch()
-    x = leaf(torch)
-    h = x * 2
-    kept = h.sin()
-    watch(h=h, kept=kept)
-    loss = (kept * kept).sum()
-    del h, kept
-    assert watch.alive() == ["h", "kept"]
-
-    loss.backward()
-    assert watch.alive() == []
-    assert loss.grad_fn is not None
-
-
-def test_backward_frees_as_it_goes(torch):
-    """When an early node runs, what later nodes kept is gone already."""
-    watch = Watch()
-    seen = []
-    x = leaf(torch)
-    first = x * 1
-    first.register_hook(lambda g: seen.append(watch.alive()))
-    second = first.sin()
-    third = second.cos()
-    watch(second=second, third=third)
-    loss = third.exp().sum()
-    del second, third
-    loss.backward()
-
-    assert seen == [[]]
-
-
-def test_retained_graphs_keep(torch):
-    """With retain_graph the kept tensors live on, until a pass without it."""
-    watch = Watch()
-    x = leaf(torch)
-    h = x * 2
-    watch(h=h)
-    loss = h.sin().sum()
-    del h
-    loss.backward(retain_graph=True)
-    assert watch.alive() == ["h"]
-
-    loss.backward()
-    assert watch.alive() == []
-
-
-def test_views_keep_their_base_alive(torch):
-    """A view holds its base, and not the other way round."""
-    watch = Watch()
-    base = torch.zeros(1000)
-    view = base[:1]
-    watch(base=base, view=view)
-    del base
-    assert watch.alive() == ["base", "view"]
-
-    del view
     assert watch.alive() == []
 
 

@@ -1,25 +1,9 @@
 """Optimizers and schedulers: the same steps on our engine and on real PyTorch, to many digits."""
 
 import pytest
-from facts import same
+from facts import leaf, same, seen
 
 import course_lib
-
-
-def seen(value):
-    """What two libraries are compared by."""
-    if hasattr(value, "detach"):
-        return value.detach().tolist()
-    if isinstance(value, dict):
-        return {k: seen(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [seen(v) for v in value]
-    return value
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, -2.0), dtype=torch.float64, requires_grad=True)
-
 
 GRADS = [[1.0, 0.5], [1.0, -0.5], [0.0, 0.0], [-2.0, 3.0]]
 SETTINGS = {
@@ -41,7 +25,7 @@ CASES = [(name, settings) for name, several in SETTINGS.items() for settings in 
 
 def trained(torch, name, settings):
     """The parameter after each of a few steps, its version, and the state that is left."""
-    p = leaf(torch)
+    p = leaf(torch, 1.0, -2.0, dtype=torch.float64)
     optimizer = getattr(torch.optim, name)([p], lr=0.1, **settings)
     path = []
     for grad in GRADS:

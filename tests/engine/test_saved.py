@@ -1,29 +1,9 @@
-"""What nodes keep, as what, until when; and hooks on saved tensors."""
-
+"""Until when nodes keep tensors, and hooks on saved tensors."""
 
 import pytest
+from facts import leaf
 
 FREED = "Trying to backward through the graph a second time"
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
-
-
-# --- what is kept ------------------------------------------------------------------------------------------
-
-
-def test_an_input_is_kept_by_reference(torch):
-    """A kept input is the very same object."""
-    x, w = leaf(torch), leaf(torch)
-    h = x + 1
-    y = h * w
-
-    assert y.grad_fn._saved_self is h
-    assert y.grad_fn._saved_other is w
-
-
-# --- until when --------------------------------------------------------------------------------------------
 
 
 def test_a_requested_intermediate_is_not_run_and_not_released(torch):
@@ -36,9 +16,6 @@ def test_a_requested_intermediate_is_not_run_and_not_released(torch):
     assert h.grad_fn._saved_result.tolist() == h.tolist()
     with pytest.raises(RuntimeError, match=FREED):
         torch.autograd.grad(y, h)
-
-
-# --- hooks on saved tensors --------------------------------------------------------------------------------
 
 
 def hooks(torch, pack, unpack):

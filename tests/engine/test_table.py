@@ -345,53 +345,16 @@ def test_gradients_as_in_pytorch(name, real_torch):
         )  # fmt: skip
 
 
-def slopes(function, arrays, position, step=1e-6):
-    """Central differences of a number that depends on arrays, for each element of one of them."""
-    result = np.zeros_like(arrays[position])
-    for place in np.ndindex(result.shape):
-        at = []
-        for change in (step, -step):
-            moved = [array.copy() for array in arrays]
-            moved[position][place] += change
-            at.append(function(moved))
-        result[place] = (at[0] - at[1]) / (2 * step)
-    return result
-
-
 NO_SLOPES = "to_copy", "bernoulli"  # a copy in float32 is too coarse; a chance above 1 is refused
-
-
-def leaves(arrays):
-    return [course_lib.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
 
 
 @pytest.mark.parametrize("name", [n for n in SAMPLES if n not in NO_SLOPES])
 def test_gradients_are_slopes(name):
     """First and second derivatives are what small differences say, without any other library."""
-    arrays = SAMPLES[name][1]
+    inputs = tensors(course_lib, name)
 
-    def value(moved):
-        return weighted(course_lib, run(course_lib, name, leaves(moved))).item()
-
-    def slope(moved):
-        first = [g for g in gradients(course_lib, name, leaves(moved)) if g is not None]
-        return sum((g * (course_lib.arange(1, g.numel() + 1).reshape(g.shape) * 0.7)).sum().item() for g in first)
-
-    floating = [position for position, array in enumerate(arrays) if array.dtype.kind == "f"]
-    first = gradients(course_lib, name, leaves(arrays))
-    for position, gradient in zip(floating, first, strict=True):
-        expected = slopes(value, arrays, position)
-        np.testing.assert_allclose(0 * expected if gradient is None else gradient.numpy(), expected, 1e-5, 1e-7)
-    inputs = leaves(arrays)
-    recorded = [
-        (g * (course_lib.arange(1, g.numel() + 1).reshape(g.shape) * 0.7)).sum()
-        for g in gradients(course_lib, name, inputs, create_graph=True)
-        if g is not None and g.requires_grad
-    ]
-    twice = course_lib.autograd.grad(recorded, wanted(inputs), allow_unused=True) if recorded else [None] * len(first)
-    for position, gradient in zip(floating, twice, strict=True):
-        expected = slopes(slope, arrays, position)
-        np.testing.assert_allclose(0 * expected if gradient is None else gradient.numpy(), expected, 1e-4, 1e-5)
+    assert course_lib.autograd.gradcheck(lambda *given: run(course_lib, name, given), inputs, rtol=1e-5, atol=1e-6)
+    assert course_lib.autograd.gradgradcheck(lambda *given: run(course_lib, name, given), inputs, rtol=1e-4)
 
 
 def change_in_place(torch, name, inputs):

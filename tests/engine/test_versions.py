@@ -1,10 +1,7 @@
 """The check of versions: which tensors it looks at, and when."""
 
 import pytest
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+from facts import leaf
 
 
 def test_a_slot_that_is_not_reached_is_not_checked(torch):

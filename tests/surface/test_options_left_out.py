@@ -25,6 +25,9 @@ LEFT_OUT = {
     "alpha of addmm": lambda: X.addmm(X, X, alpha=0.5),
     "the matrix norm of order 1": lambda: torch.linalg.matrix_norm(X, 1),
     "check_forward_ad of gradcheck": lambda: torch.autograd.gradcheck(torch.sin, X, check_forward_ad=True),
+    "check_batched_grad of gradcheck": lambda: torch.autograd.gradcheck(torch.sin, X, check_batched_grad=True),
+    "check_fwd_over_rev of gradgradcheck": lambda: torch.autograd.gradgradcheck(torch.sin, X, check_fwd_over_rev=True),
+    "the strategy 'forward-mode'": lambda: torch.autograd.functional.jacobian(torch.sin, X, strategy="forward-mode"),
 }
 
 

@@ -30,8 +30,10 @@ def alive(references):
 
 def bound(statement):
     """The names to which a statement binds something."""
-    inside = [part for target in getattr(statement, "targets", ()) for part in ast.walk(target)]
-    return {getattr(statement, "name", None), *(getattr(part, "id", None) for part in inside)}
+    if hasattr(statement, "name"):
+        return {statement.name}
+    targets = [part for target in getattr(statement, "targets", ()) for part in ast.walk(target)]
+    return {part.id for part in targets if isinstance(getattr(part, "ctx", None), ast.Store) and hasattr(part, "id")}
 
 
 def from_lesson(torch, number, *names, edit=str, **given):

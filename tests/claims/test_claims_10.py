@@ -224,6 +224,7 @@ def test_c10_10_what_a_checkpoint_needs(torch):
     """With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes
     on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises."""
     own = lesson(torch)
+
     def adam(model):
         return torch.optim.Adam(model.parameters(), lr=0.05)
 
@@ -245,23 +246,12 @@ def test_c10_10_what_a_checkpoint_needs(torch):
         assert seen[0] == wanted
         assert seen[1] != wanted and seen[1][0] == wanted[0]
 
-    net, ones = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5)), torch.ones(3, 4)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-
-    def go_on():
-        losses = []
-        for _ in range(3):
-            optimizer.zero_grad()
-            loss = net(ones).square().mean()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-        return losses
-
-    state = copy.deepcopy(net.state_dict())
-    wanted = go_on()
-    net.load_state_dict(state)
-    assert go_on() != wanted  # why it says "no random numbers": dropout draws others
+    model, optimizer = own.fresh(lr=0.02)
+    model.append(torch.nn.Dropout(0.5))
+    state = copy.deepcopy(model.state_dict())
+    wanted = own.train(model, optimizer, rounds=40)
+    model.load_state_dict(state)
+    assert own.train(model, optimizer, rounds=40) != wanted  # why it says "no random numbers": dropout draws others
 
 
 def test_c10_11_an_optimizer_holds_tensors(torch):
@@ -305,6 +295,7 @@ def test_c10_13_read_all_then_write(torch):
     """When two losses come from one forward pass, a step between their backward passes raises if the second still has
     to read a weight that was stepped."""
     own = lesson(torch)
+
     def two(layers, early):
         """The trunk's and the heads' weights after one round."""
         trunk, (actor, critic) = own.fresh()[0][:layers], own.fresh()[0]

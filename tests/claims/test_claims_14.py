@@ -1,6 +1,5 @@
 """The claims of lesson 14, packing and checkpointing, on our engine and on real PyTorch."""
 
-import functools
 import gc
 import itertools
 import os
@@ -193,22 +192,21 @@ def test_c14_9_the_law(torch):
 
 def test_c14_10_runs(torch):
     """Each checkpointed layer runs twice; checkpoint_sequential does not checkpoint the last segment."""
-    (w,), begin = lesson(torch).begin(1)
     for reentrant in (True, False):
-        runs = [0] * 6
+        chosen = f"h, use_reentrant={reentrant}"
+        own = lesson(
+            torch, "layer", "counted", "sequential", runs=[], UNIT=UNIT,
+            edit=lambda text: text.replace("h, use_reentrant=True", chosen),
+        )  # fmt: skip
 
-        def layer(h, place, runs=runs):
-            runs[place] += 1
-            return torch.tanh(h @ w)
+        def one_by_one():
+            ws, h = own.begin(6)
+            for w in ws:
+                h = checkpoint(torch, own.layer, h, w, use_reentrant=reentrant)
+            return h.sum()
 
-        layers, h = [functools.partial(layer, place=place) for place in range(6)], begin
-        torch.utils.checkpoint.checkpoint_sequential(layers, 3, begin, use_reentrant=reentrant).sum().backward()
-        assert runs == [2, 2, 2, 2, 1, 1]
-        runs[:] = [0] * 6
-        for one in layers:
-            h = checkpoint(torch, one, h, use_reentrant=reentrant)
-        h.sum().backward()
-        assert runs == [2] * 6
+        assert own.counted(lambda: own.sequential(6, segments=3))[0] == 6 + 4
+        assert own.counted(one_by_one)[0] == 6 + 6
 
 
 def test_c14_11_selective(torch):

@@ -1,6 +1,6 @@
 """Backward passes, custom Functions, hooks and modes."""
 
-from kit import flags, fn, kind, leaf, program, raises
+from kit import flags, fn, leaf, program, raises
 
 
 @program
@@ -38,20 +38,6 @@ def node_repr_and_dir(T):
         len({y.grad_fn, y.grad_fn}),
         y.grad_fn != z.grad_fn,
         bool(y.grad_fn),
-    ]
-
-
-@program
-def call_a_node(T):
-    x, w = leaf(T, [2.0]), leaf(T, [3.0])
-    y = x * w
-    return [
-        y.grad_fn(T.ones(1)),
-        y.grad_fn(T.tensor([2.0])),
-        raises(lambda: y.grad_fn()),
-        (x + 1).grad_fn(T.ones(1)),
-        x.exp().grad_fn(T.ones(1)),
-        raises(lambda: y.grad_fn(T.ones(1), T.ones(1))),
     ]
 
 
@@ -98,19 +84,6 @@ def saved_hooks_and_custom_functions(T):
         y = F.apply(x)
     y.sum().backward()
     return [log, x.grad]
-
-
-@program
-def saved_hooks_returning_wrong(T):
-    out = []
-    for u in (lambda t: None, lambda t: 5, lambda t: [t], lambda t: t * 1):
-        x = leaf(T, [3.0])
-        with T.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), u):
-            y = (x * 1) ** 2
-        out.append([raises(lambda: y.sum().backward()), x.grad])
-    out.append(kind(lambda: T.autograd.graph.saved_tensors_hooks(3, 4).__enter__()))
-    out.append(kind(lambda: T.autograd.graph.saved_tensors_hooks(lambda t: t)))
-    return out
 
 
 @program

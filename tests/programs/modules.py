@@ -319,12 +319,14 @@ def registering(T):
     m.register_parameter("p", T.nn.Parameter(T.ones(1)))
     m.register_parameter("none", None)
     m.register_buffer("b", None)
+    m.own, m.taken = T.nn.Buffer(T.ones(1)), 5
     return [
         list(m.state_dict()),
         m.b,
         raises(lambda: m.register_parameter("a.b", T.nn.Parameter(T.ones(1)))),
         raises(lambda: m.register_parameter("", None)),
         raises(lambda: m.register_buffer("c", 3)),
+        raises(lambda: setattr(m, "taken", T.nn.Buffer(T.ones(1)))),
         raises(lambda: m.add_module("x", 3)),
     ]
 
@@ -418,7 +420,8 @@ def sequential_rules(T):
     d = T.nn.Sequential(OrderedDict([("a", T.nn.Linear(1, 1)), ("b", T.nn.ReLU())]))
     out += [d.a is d[0], list(d.state_dict()), repr(d)]
     s.add_module("last", T.nn.Tanh())
-    return [*out, list(s._modules), raises(lambda: T.nn.Sequential(3)), raises(lambda: s.append(3))]
+    out += [list(s._modules), [name for name in dir(s) if name in s._modules]]
+    return [*out, raises(lambda: T.nn.Sequential(3)), raises(lambda: s.append(3))]
 
 
 @program
@@ -436,7 +439,14 @@ def containers(T):
     q = T.nn.ParameterDict({"x": T.nn.Parameter(T.ones(1))})
     q["y"] = T.zeros(1)
     of_modules = [type(m).__name__ for m in modules], type(modules[1:]).__name__, modules[-1] is modules[4]
-    of_d = list(d.keys()), [type(m).__name__ for m in d.values()], "a" in d, len(d), type(d.pop("a")).__name__
+    of_d = (
+        list(d.keys()),
+        [type(m).__name__ for m in d.values()],
+        "a" in d,
+        len(d),
+        type(d.pop("a")).__name__,
+        [n for n, _ in d.items()],
+    )
     return [
         of_modules,
         of_d,

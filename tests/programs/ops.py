@@ -80,6 +80,7 @@ programs(
     clamp_min_max_methods=lambda T: [
         grad_of(T, lambda x: x.clamp_min(0.0), SIGNED),
         grad_of(T, lambda x: x.clamp_max(0.0), SIGNED),
+        raises(lambda: T.ones(2).clamp()),
     ],
     lerp_forms=lambda T: [
         grad_of(T, lambda x: T.lerp(x, T.ones(2), 0.25), [0.0, 4.0]),

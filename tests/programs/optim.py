@@ -38,6 +38,7 @@ programs(
             lambda o: S.SequentialLR(o, [S.ExponentialLR(o, 0.9), S.StepLR(o, 2), S.LambdaLR(o, abs)], [3, 7]),
         )
     ],
+    rate_in_a_tensor=lambda T: rates(T, lambda o: T.optim.lr_scheduler.StepLR(o, 2), lr=T.tensor(0.5)),
     schedule_errors=lambda T: [
         raises(lambda: T.optim.lr_scheduler.StepLR(3, 2)),
         raises(lambda: T.optim.lr_scheduler.LambdaLR(T.optim.SGD([one(T)], lr=1.0), [lambda k: 1, lambda k: 2])),
@@ -150,6 +151,7 @@ def construction(T):
             lambda: optim.Optimizer([p], {}).step(),
             lambda: optim.SGD([p]).add_param_group(3),
             lambda: optim.SGD([p]).add_param_group({"params": q}),
+            lambda: optim.Adam([p], lr=T.ones(2)),
             lambda: optim.SGD([p]).step(3),
             lambda: optim.SGD([("a", p), q]),
             lambda: optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),

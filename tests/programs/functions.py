@@ -52,6 +52,10 @@ programs(
             lambda x: (x * 2, (x * 3, 1)),
         )
     ],
+    missing=lambda T: [
+        raises(lambda: type("A", (T.autograd.Function,), {}).apply(leaf(T, [1.0]))),
+        raises(lambda: fn(T, lambda ctx, x: x * 1).apply(leaf(T, [1.0])).sum().backward()),
+    ],
 )
 
 

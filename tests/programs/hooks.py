@@ -20,6 +20,9 @@ programs(
         hooked(T, lambda g: g * 2, lambda g: None, lambda g: g + 1, retain=True),
         hooked(T, lambda g: g.mul_(2), retain=True),
     ],
+    wrong_returns_of_tensor_hooks=lambda T: [
+        hooked(T, f) for f in (lambda g: (g,), lambda g: T.ones(2), lambda g: g.double(), lambda g: True)
+    ],
     not_callable=lambda T: hooked(T, 3),
     post_accumulate_returns=lambda T: [
         post_hook(T, *several)

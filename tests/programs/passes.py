@@ -1,6 +1,6 @@
 """Backward passes, custom Functions, hooks and modes."""
 
-from kit import flags, fn, leaf, program, raises
+from kit import flags, fn, kind, leaf, program, raises
 
 
 @program
@@ -38,6 +38,8 @@ def node_repr_and_dir(T):
         len({y.grad_fn, y.grad_fn}),
         y.grad_fn != z.grad_fn,
         bool(y.grad_fn),
+        y.grad_fn(T.ones(2)),
+        raises(lambda: y.grad_fn()),
     ]
 
 
@@ -84,6 +86,22 @@ def saved_hooks_and_custom_functions(T):
         y = F.apply(x)
     y.sum().backward()
     return [log, x.grad]
+
+
+@program
+def saved_hooks_that_do_wrong(T):
+    """An unpack hook that returns no tensor is noticed in backward, a pack hook that writes at once."""
+    out, same = [], lambda t: t  # noqa: E731
+    for pack, unpack in ((same, lambda t: None), (same, lambda t: [t]), (lambda t: t.mul_(2), same), (3, 4)):
+        x = leaf(T, [3.0])
+
+        def act(x=x, pack=pack, unpack=unpack):
+            with T.autograd.graph.saved_tensors_hooks(pack, unpack):
+                y = (x * 1) ** 2
+            y.sum().backward()
+
+        out.append([kind(act) if pack == 3 else raises(act), x.grad])
+    return out
 
 
 @program

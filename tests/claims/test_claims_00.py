@@ -2,6 +2,8 @@
 
 import random
 
+from claims_kit import from_lesson
+
 
 def test_c00_1_grad_fn_only_where_a_gradient_is_needed(torch):
     """Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None."""
@@ -68,12 +70,7 @@ def test_c00_5_new_nodes_each_run_one_accumulator(torch):
 
 def test_c00_6_only_what_ran_is_recorded(torch):
     """The graph records what ran: a branch of an `if` that was not taken leaves no node."""
-
-    def times(x, n):
-        y = x
-        for _ in range(n - 1):
-            y = y + x
-        return y if n > 1 else x.exp()
+    times = from_lesson(torch, "00", "times").times
 
     def names(y):
         found, node = [], y.grad_fn

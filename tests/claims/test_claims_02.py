@@ -104,8 +104,7 @@ def test_c02_7_gradients_are_stored_in_leaves(torch):
     h.sum().backward()
 
     assert a.grad.tolist() == [3.0, 4.0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         assert b.grad is None
     with pytest.warns(UserWarning, match="that is not a leaf Tensor is being accessed"):
         assert h.grad is None

@@ -186,8 +186,7 @@ def test_c10_8_a_scheduler_writes_rates(torch):
         optimizer = torch.optim.SGD([{"params": [p]}, {"params": [leaf(torch, 0.0)], "lr": 1.0}], lr=0.5)
         scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
         p.grad, moved = torch.tensor([-1.0]), []
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             for _ in range(3):
                 before = p.item()
                 if not late:
@@ -322,23 +321,15 @@ def test_c10_14_a_loader(torch):
     """A DataLoader fetches nothing before a batch is asked for; then it asks the dataset once for each sample and its
     collate function once for each batch, and the last batch may be smaller."""
     data, log = torch.utils.data, []
-
-    class Ten(data.Dataset):
-        def __len__(self):
-            return 10
-
-        def __getitem__(self, i):
-            log.append(i)
-            return torch.tensor([float(i), 0.0]), i % 2
+    Ten = from_lesson(torch, 10, "Ten", print=lambda text, end: log.append(int(text.split()[1]))).Ten
 
     def collate(samples):
         log.append(len(samples))
         return data.default_collate(samples)
 
     loader = data.DataLoader(Ten(), batch_size=4, collate_fn=collate)
-    assert log == [] and len(loader) == 3
     batches = iter(loader)
-    assert log == []
+    assert log == [] and len(loader) == 3
     inputs, targets = next(batches)
     assert log == [0, 1, 2, 3, 4] and tuple(inputs.shape) == (4, 2) and targets.tolist() == [0, 1, 0, 1]
     assert [len(inputs) for inputs, _ in batches] == [4, 2]

@@ -277,8 +277,7 @@ def test_c12_14_the_old_kind(torch):
 
     def seen(module, x, register):
         log = []
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             getattr(module, register)(lambda m, came_in, went_out: log.append((came_in, went_out)))
             module(x).sum().backward()
         return *log[0], [str(each.message) for each in caught]

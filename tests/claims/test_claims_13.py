@@ -3,10 +3,9 @@
 import gc
 import re
 import warnings
-import weakref
 
 import pytest
-from claims_kit import CHANGED, from_lesson, nodes_behind, raises
+from claims_kit import CHANGED, from_lesson, no_collector, nodes_behind, raises
 
 from course_lib.teach import ledger
 
@@ -208,17 +207,6 @@ def test_c13_8_the_inner_gradient_is_added(torch):
         p.grad = None
 
 
-def forget(torch, first_pass):
-    """A weak reference to a leaf after some first pass, when all names are gone."""
-    w, always = leaf(torch, 1.0, 2.0), getattr(torch, "is_warn_always_enabled", lambda: True)()
-    torch.set_warn_always(True)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        first_pass((w**3).sum(), w)
-    torch.set_warn_always(always)
-    return weakref.ref(w), [str(each.message) for each in said]
-
-
 def test_c13_9_a_ring(torch):
     """backward(create_graph=True) closes a ring, from a parameter to its `.grad`, to the graph and back, if the
     gradient's history leads to the parameter; the ring outlives the last name, and autograd.grad closes none."""
@@ -238,14 +226,12 @@ def test_c13_9_a_ring(torch):
         "no history": lambda y, w: (3 * w).sum().backward(create_graph=True),
         "used": used,
     }
-    gc.collect()
-    gc.disable()
-    try:
-        for first_pass in ways.values():
-            left, _ = forget(torch, first_pass)
-            assert left() is None
-        left, said = forget(torch, lambda y, w: y.backward(create_graph=True))
-        assert left() is not None
+    forget = from_lesson(torch, 13, "forget").forget
+    with no_collector():
+        with warnings.catch_warnings(action="ignore"):
+            assert [forget(first_pass)() for first_pass in ways.values()] == [None] * len(ways)
+        with pytest.warns(UserWarning, match="will create a reference cycle between the parameter and its gradient"):
+            left = forget(lambda y, w: y.backward(create_graph=True))
         w = left()
         assert any(getattr(node, "variable", None) is w for node in nodes_behind(w.grad))  # from .grad back
         del w
@@ -254,9 +240,6 @@ def test_c13_9_a_ring(torch):
         if left() is not None:
             left().grad = None
             assert left() is None
-    finally:
-        gc.enable()
-    assert len(said) == 1 and "will create a reference cycle between the parameter and its gradient" in said[0]
 
 
 def test_c13_10_through_the_step(torch):

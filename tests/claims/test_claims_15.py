@@ -238,8 +238,7 @@ def test_c15_12_checked_released_delivered(torch):
     raises(r"invalid gradient at index 0 - got \[3\]", y.sum().backward)
     assert y.grad_fn.saved_tensors[0].tolist() == [1.0, 2.0]
     root = (h * 0).sqrt()
-    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), torch.autograd.set_detect_anomaly(True):
         raises("returned nan values in its 0th output", (root * 0).sum().backward)
     raises("after they have already been freed", lambda: root.grad_fn._saved_result)
 

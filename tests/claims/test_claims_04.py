@@ -3,7 +3,6 @@
 import sys
 import warnings
 
-import pytest
 from claims_kit import from_lesson, names_behind, nodes_behind, raises
 from claims_kit import number as leaf
 
@@ -70,13 +69,6 @@ def test_c04_3_newest_first(torch):
 
     assert ran == ["d", "v", "s", "c", "b", "a", "u"]
 
-    u = leaf(torch, 3.0)
-    b, a = u.sin(), u.exp()  # made in the other order, and used in the same
-    s = a + b
-    ran = watch({"a": a, "b": b})
-    s.backward()
-    assert ran == ["a", "b"]
-
 
 def test_c04_4_counted_from_the_root(torch):
     """A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is a use of a result that
@@ -90,10 +82,6 @@ def test_c04_4_counted_from_the_root(torch):
     y.backward(retain_graph=True)
     assert x.grad.item() == 12.0
     assert unused.grad_fn not in nodes_behind(y)
-
-    x.grad = None
-    (y + unused).backward()  # behind another root the same use does count
-    assert x.grad.item() == pytest.approx(12.0 + 4 * 54.598150, rel=1e-5)
 
 
 def test_c04_5_handed_on(torch):

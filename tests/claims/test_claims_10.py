@@ -22,16 +22,6 @@ def lesson(torch):
     return own
 
 
-def stepped(torch, optimizer, p, *gradients):
-    """The values of `p` after a step with each of these gradients."""
-    values = []
-    for gradient in gradients:
-        p.grad = None if gradient is None else torch.tensor([gradient])
-        optimizer.step()
-        values.append(round(p.item(), 5))
-    return values
-
-
 def test_c10_1_a_step_writes_in_place(torch):
     """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
     node, and with a higher version (unless the optimizer was made with `fused=True`)."""
@@ -106,11 +96,15 @@ def test_c10_4_none_and_zero(torch):
         "Adam": lambda p: torch.optim.Adam([p], lr=0.1),
     }
     for name, make in makers.items():
-        p = leaf(torch, 1.0)
+        p, values = leaf(torch, 1.0), []
         optimizer = make(p)
-        first, second = stepped(torch, optimizer, p, 1.0, None)
+        for gradient in (1.0, None, 0.0):
+            p.grad = None if gradient is None else torch.tensor([gradient])
+            optimizer.step()
+            values.append(p.item())
+        first, second, third = values
+
         assert first == second
-        (third,) = stepped(torch, optimizer, p, 0.0)
         assert (third == first) == (name == "plain")
 
 
@@ -224,19 +218,18 @@ def test_c10_10_what_a_checkpoint_needs(torch):
     on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises."""
     own = lesson(torch)
 
-    def adam(model):
-        return torch.optim.Adam(model.parameters(), lr=0.05)
+    def begin(adam):
+        model, momentum = own.fresh(lr=0.02, momentum=0.9)
+        return model, torch.optim.Adam(model.parameters(), lr=0.05) if adam else momentum
 
-    for make in (None, adam):
-        model, optimizer = own.fresh(lr=0.02, momentum=0.9)
-        optimizer = make(model) if make else optimizer
+    for adam in (False, True):
+        model, optimizer = begin(adam)
         own.train(model, optimizer)
         saved = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
         wanted = own.train(model, optimizer)
         seen = []
         for whole in (True, False):
-            again, its = own.fresh(lr=0.02, momentum=0.9)
-            its = make(again) if make else its
+            again, its = begin(adam)
             again.load_state_dict(saved[0])
             if whole:
                 its.load_state_dict(copy.deepcopy(saved[1]))

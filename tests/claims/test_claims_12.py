@@ -10,14 +10,9 @@ def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0), requires_grad=True)
 
 
-def noting(log, name, result=None):
+def noting(log, name):
     """A hook that notes that it was called, and with what."""
-
-    def hook(*given):
-        log.append((name, *given))
-        return result
-
-    return hook
+    return lambda *given: log.append((name, *given))
 
 
 def test_c12_1_once_in_order(torch):
@@ -253,8 +248,7 @@ def test_c12_12_what_is_no_gradient(torch):
         for make in (lambda x: x, lambda x: x * 1):
             h = make(leaf(torch))
             h.register_hook(hook)
-            loss = h.sum()
-            raises(message, loss.backward, (TypeError, RuntimeError))
+            raises(message, h.sum().backward, (TypeError, RuntimeError))
 
 
 def test_c12_13_handles(torch):
@@ -291,8 +285,6 @@ def test_c12_14_the_old_kind(torch):
     came_in, went_out, *_ = seen(linear, rows, "register_backward_hook")
     assert [tuple(g.shape) for g in came_in] == [(3,), (4, 2), (2, 3)]
     assert came_in[0].tolist() == linear.bias.grad.tolist() and came_in[2].T.tolist() == linear.weight.grad.tolist()
-    came_in, *_ = seen(torch.nn.Linear(2, 3), rows, "register_full_backward_hook")
-    assert [tuple(g.shape) for g in came_in] == [(4, 2)]
 
 
 def test_c12_15_one_kind(torch):
@@ -301,5 +293,5 @@ def test_c12_15_one_kind(torch):
     for first, second in (kinds, kinds[::-1]):
         layer = torch.nn.ReLU()
         getattr(layer, first)(lambda *given: None).remove()  # taken away again: it stays the module's kind
-        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks"):
-            getattr(layer, second)(lambda *given: None)
+        message = "Cannot use both regular backward hooks and full backward hooks"
+        raises(message, lambda: getattr(layer, second)(lambda *given: None))

@@ -28,12 +28,20 @@ def alive(references):
     return [reference() is not None for reference in references]
 
 
+def bound(statement):
+    """The names to which a statement binds something."""
+    if hasattr(statement, "name"):
+        return {statement.name}
+    targets = [part for target in getattr(statement, "targets", ()) for part in ast.walk(target)]
+    return {part.id for part in targets if isinstance(getattr(part, "ctx", None), ast.Store) and hasattr(part, "id")}
+
+
 def from_lesson(torch, number, *names, edit=str, **given):
-    """The functions and classes of these names in a lesson's source, on this library; they find what is given."""
+    """What a lesson's source defines under these names, or assigns to them, on this library; it finds what is given."""
     (source,) = LESSONS.glob(f"{number}_*.py")
     found = {}
     for node in ast.parse(edit(source.read_text("utf-8"))).body:
-        if isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "name", None) in names:
+        if isinstance(node, ast.Import | ast.ImportFrom) or bound(node) & {*names}:
             exec(compile(ast.Module([node], []), str(source), "exec"), found)
             found |= {"torch": torch, "nn": torch.nn, "F": torch.nn.functional} | given
     return types.SimpleNamespace(**{name: found[name] for name in names})

@@ -2,6 +2,8 @@
 
 import random
 
+from claims_kit import from_lesson, names_behind
+
 
 def test_c00_1_grad_fn_only_where_a_gradient_is_needed(torch):
     """Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None."""
@@ -68,21 +70,9 @@ def test_c00_5_new_nodes_each_run_one_accumulator(torch):
 
 def test_c00_6_only_what_ran_is_recorded(torch):
     """The graph records what ran: a branch of an `if` that was not taken leaves no node."""
-
-    def times(x, n):
-        y = x
-        for _ in range(n - 1):
-            y = y + x
-        return y if n > 1 else x.exp()
-
-    def names(y):
-        found, node = [], y.grad_fn
-        while node.next_functions:
-            found.append(node.name())
-            node = node.next_functions[0][0]
-        return found
-
+    times = from_lesson(torch, "00", "times").times
     x = torch.tensor(3.0, requires_grad=True)
     for n in (2, 3, 7):
-        assert names(times(x, n)) == ["AddBackward0"] * (n - 1)
-    assert names(times(x, 1)) == ["ExpBackward0"]
+        names = names_behind(times(x, n))
+        assert names.count("AddBackward0") == n - 1 and len(names) == n
+    assert names_behind(times(x, 1)) == ["ExpBackward0", "AccumulateGrad"]

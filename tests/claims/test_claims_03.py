@@ -1,7 +1,7 @@
 """The claims of lesson 03, vector-Jacobian products, on our engine and on real PyTorch."""
 
 import pytest
-from claims_kit import raises
+from claims_kit import from_lesson, raises
 
 
 def two_outputs(torch):
@@ -12,10 +12,8 @@ def two_outputs(torch):
 
 def layer(torch):
     """The lesson's linear layer and its weights: A, B, c, G, y."""
-    A = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
-    B = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]], requires_grad=True)
-    c = torch.tensor([100.0, 200.0], requires_grad=True)
-    return A, B, c, torch.tensor([[1.0, 2.0], [10.0, 20.0]]), A @ B + c
+    own = from_lesson(torch, "03", "A", "B", "c", "G")
+    return own.A, own.B, own.c, own.G, own.A @ own.B + own.c
 
 
 def test_c03_1_one_element_or_weights(torch):
@@ -27,9 +25,7 @@ def test_c03_1_one_element_or_weights(torch):
 
     for shape in ((2,), (1, 3), (2, 2), (0,)):
         x = torch.ones(shape, requires_grad=True)
-        with pytest.raises(RuntimeError) as caught:
-            (x * 3).backward()
-        assert str(caught.value) == "grad can be implicitly created only for scalar outputs"
+        raises("^grad can be implicitly created only for scalar outputs$", (x * 3).backward)
         assert x.grad is None
 
 
@@ -67,15 +63,10 @@ def test_c03_4_the_jacobian_is_never_built(torch):
     runs 1000 backward passes to fill it.
     """
     passes = []
-
-    def outputs(x):
-        y = x.exp()
-        y.register_hook(lambda grad: passes.append(grad.numel()))
-        return y
-
+    outputs = from_lesson(torch, "03", "outputs", passes=passes).outputs
     J = torch.autograd.functional.jacobian(outputs, torch.zeros(1000))
     assert J.shape == (1000, 1000) and J.numel() * J.element_size() == 4_000_000
-    assert passes == [1000] * 1000
+    assert len(passes) == 1000
     assert torch.equal(J, torch.eye(1000))  # zero but for the diagonal
 
     y = torch.zeros(1000, requires_grad=True).exp()
@@ -123,21 +114,14 @@ def test_c03_8_backwards_or_forwards(torch):
     serves one output, forwards one input.
     """
     J1 = torch.arange(16.0).reshape(4, 4)
-    J2, J3 = J1.T + 1, J1[1:2]
-    spent = []
+    steps = [J1, J1.T + 1, J1[1:2]]
+    own = from_lesson(torch, "03", "times", "count", "backward_sweeps", "forward_sweeps", counted=[])
+    row, backwards = own.count(own.backward_sweeps, steps)
+    columns, forwards = own.count(own.forward_sweeps, steps)
 
-    def times(a, b):
-        spent.append(a.shape[0] * b.numel())
-        return a @ b
-
-    backwards = times(times(times(torch.ones(1, 1), J3), J2), J1)
-    assert spent == [4, 16, 16]
-    columns = []
-    for direction in torch.eye(4):
-        spent.clear()
-        columns.append(times(J3, times(J2, times(J1, direction.reshape(4, 1)))).item())
-        assert spent == [16, 16, 4]
-    assert backwards.tolist() == [columns]
+    assert row == columns
+    assert backwards == 4 + 16 + 16  # a single pass, from the one output
+    assert forwards == 4 * (16 + 16 + 4)  # a pass for each of the four inputs
 
 
 def test_c03_9_measured_slopes_agree(torch):
@@ -163,9 +147,8 @@ def test_c03_10_unused_inputs(torch):
     """
     A, _, c, G, y = layer(torch)
     other = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="at index 1 appears to not have been used in the graph"):
-        torch.autograd.grad(y, [c, other], G, retain_graph=True)
-
+    unused = "at index 1 appears to not have been used in the graph"
+    raises(unused, lambda: torch.autograd.grad(y, [c, other], G, retain_graph=True))
     found = torch.autograd.grad(y, [c, other], G, retain_graph=True, allow_unused=True)
     assert found[0].tolist() == [11.0, 22.0] and found[1] is None
     found = torch.autograd.grad(y, [c, other], G, retain_graph=True, materialize_grads=True)

@@ -3,8 +3,7 @@
 import sys
 import warnings
 
-import pytest
-from claims_kit import nodes_behind, raises
+from claims_kit import from_lesson, names_behind, nodes_behind, raises
 from claims_kit import number as leaf
 
 
@@ -70,13 +69,6 @@ def test_c04_3_newest_first(torch):
 
     assert ran == ["d", "v", "s", "c", "b", "a", "u"]
 
-    u = leaf(torch, 3.0)
-    b, a = u.sin(), u.exp()  # made in the other order, and used in the same
-    s = a + b
-    ran = watch({"a": a, "b": b})
-    s.backward()
-    assert ran == ["a", "b"]
-
 
 def test_c04_4_counted_from_the_root(torch):
     """A pass waits only for what is behind its root: an arrow to nothing is not counted, nor is a use of a result that
@@ -90,10 +82,6 @@ def test_c04_4_counted_from_the_root(torch):
     y.backward(retain_graph=True)
     assert x.grad.item() == 12.0
     assert unused.grad_fn not in nodes_behind(y)
-
-    x.grad = None
-    (y + unused).backward()  # behind another root the same use does count
-    assert x.grad.item() == pytest.approx(12.0 + 4 * 54.598150, rel=1e-5)
 
 
 def test_c04_5_handed_on(torch):
@@ -153,29 +141,24 @@ def test_c04_7_paths_and_runs(torch):
 
 def test_c04_8_loop_if_depth(torch):
     """A loop and an `if` give each run a graph of its own shape, and 20,000 nodes in a row need no recursion."""
-
-    def bounce(x, steps):
-        h, kinds = x, []
-        for _ in range(steps):
-            kinds.append("sub" if h > 1 else "add")
-            h = h - 1 if h > 1 else h + x
-        return h, kinds
-
+    bounce = from_lesson(torch, "04", "bounce").bounce
     assert sys.getrecursionlimit() < 20_000
     graphs = set()
     for start in (0.75, 3.75):
         for steps in (7, 70):
             x = leaf(torch, start)
-            h, kinds = bounce(x, steps)
+            h = bounce(x, steps)
             h.backward()
-            assert x.grad.item() == 1 + kinds.count("add")
-            graphs.add(tuple(kinds))
+            names = names_behind(h)
+            assert len(names) == steps + 1
+            assert x.grad.item() == 1 + names.count("AddBackward0")
+            graphs.add(tuple(names))
     assert len(graphs) == 4
 
     x = leaf(torch, 0.75)
-    h, kinds = bounce(x, 20_000)
+    h = bounce(x, 20_000)
     h.backward()
-    assert x.grad.item() == 1 + kinds.count("add") == 11430
+    assert x.grad.item() == 11430
     del h  # taking the graph down does not recurse either
 
 

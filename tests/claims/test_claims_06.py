@@ -3,7 +3,7 @@
 import weakref
 
 import pytest
-from claims_kit import CHANGED, FREED, leaf, raises
+from claims_kit import CHANGED, FREED, from_lesson, leaf, raises
 
 from course_lib.teach import ledger
 
@@ -150,16 +150,12 @@ def test_c06_11_who_learns_decides(torch):
     X, W1 = torch.ones(100, 20), torch.ones(20, 30, requires_grad=True)
     W2 = torch.ones(30, 1, requires_grad=True)
 
-    def held_by(W1, W2):
-        with ledger() as held:
-            loss = (torch.relu(X @ W1) @ W2).sum()
-            return held.now, loss
-
-    both, _ = held_by(W1, W2)
-    assert held_by(W1.detach(), W2)[0] == 100 * 30 * 4 < both
-    assert held_by(W1, W2.detach())[0] == both
+    held_by = from_lesson(torch, "06", "held_by", X=X).held_by
+    both = held_by(W1, W2)
+    assert held_by(W1.detach(), W2) == 100 * 30 * 4 < both
+    assert held_by(W1, W2.detach()) == both
     with torch.no_grad():
-        assert held_by(W1, W2)[0] == 0
+        assert held_by(W1, W2) == 0
 
 
 def test_c06_12_a_gradient_that_stays_behind(torch):
@@ -195,18 +191,15 @@ def test_c06_13_graphs_pile_up_behind_a_state(torch):
 def test_c06_14_two_losses(torch):
     """Two losses that share a part of the graph need retain_graph=True on the first pass only, and one pass over their
     sum gives the same gradient without it."""
-
-    def losses():
-        x = leaf(torch)
-        shared = x.exp()
-        return x, shared.sum(), (shared * shared).sum()
-
-    _, one, two = losses()
+    x = leaf(torch)
+    two_losses = from_lesson(torch, "06", "two_losses", x=x).two_losses
+    one, two = two_losses()
     one.backward()
     raises(FREED, two.backward)
-    x, one, two = losses()
+    x.grad = None
+    one, two = two_losses()
     one.backward(retain_graph=True)
     two.backward()
-    y, one, two = losses()
-    (one + two).backward()
-    assert x.grad.tolist() == pytest.approx(y.grad.tolist())
+    retained, x.grad = x.grad, None
+    sum(two_losses()).backward()
+    assert x.grad.tolist() == pytest.approx(retained.tolist())

@@ -197,8 +197,7 @@ def test_c07_13_anomaly_mode(torch):
     """Anomaly mode, switched on before the forward pass, names the line that saved the tensor."""
     x, told = leaf(torch, 4.0, 9.0), []
     for early in (True, False):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             with torch.autograd.set_detect_anomaly(early):
                 a = x.sqrt()  # the line that saves
                 a += 1  # the line that writes

@@ -22,16 +22,6 @@ def lesson(torch):
     return own
 
 
-def stepped(torch, optimizer, p, *gradients):
-    """The values of `p` after a step with each of these gradients."""
-    values = []
-    for gradient in gradients:
-        p.grad = None if gradient is None else torch.tensor([gradient])
-        optimizer.step()
-        values.append(round(p.item(), 5))
-    return values
-
-
 def test_c10_1_a_step_writes_in_place(torch):
     """`step()` reads `.grad` and writes the parameters in place under no_grad: the same tensors afterwards, without a
     node, and with a higher version (unless the optimizer was made with `fused=True`)."""
@@ -106,11 +96,15 @@ def test_c10_4_none_and_zero(torch):
         "Adam": lambda p: torch.optim.Adam([p], lr=0.1),
     }
     for name, make in makers.items():
-        p = leaf(torch, 1.0)
+        p, values = leaf(torch, 1.0), []
         optimizer = make(p)
-        first, second = stepped(torch, optimizer, p, 1.0, None)
+        for gradient in (1.0, None, 0.0):
+            p.grad = None if gradient is None else torch.tensor([gradient])
+            optimizer.step()
+            values.append(p.item())
+        first, second, third = values
+
         assert first == second
-        (third,) = stepped(torch, optimizer, p, 0.0)
         assert (third == first) == (name == "plain")
 
 
@@ -186,8 +180,7 @@ def test_c10_8_a_scheduler_writes_rates(torch):
         optimizer = torch.optim.SGD([{"params": [p]}, {"params": [leaf(torch, 0.0)], "lr": 1.0}], lr=0.5)
         scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
         p.grad, moved = torch.tensor([-1.0]), []
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             for _ in range(3):
                 before = p.item()
                 if not late:
@@ -224,19 +217,19 @@ def test_c10_10_what_a_checkpoint_needs(torch):
     """With the states of model and optimizer, training that needs nothing else (no scheduler, no random numbers) goes
     on to the last digit as if never interrupted; without the optimizer's, momentum starts again, and nothing raises."""
     own = lesson(torch)
-    def adam(model):
-        return torch.optim.Adam(model.parameters(), lr=0.05)
 
-    for make in (None, adam):
-        model, optimizer = own.fresh(lr=0.02, momentum=0.9)
-        optimizer = make(model) if make else optimizer
+    def begin(adam):
+        model, momentum = own.fresh(lr=0.02, momentum=0.9)
+        return model, torch.optim.Adam(model.parameters(), lr=0.05) if adam else momentum
+
+    for adam in (False, True):
+        model, optimizer = begin(adam)
         own.train(model, optimizer)
         saved = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
         wanted = own.train(model, optimizer)
         seen = []
         for whole in (True, False):
-            again, its = own.fresh(lr=0.02, momentum=0.9)
-            its = make(again) if make else its
+            again, its = begin(adam)
             again.load_state_dict(saved[0])
             if whole:
                 its.load_state_dict(copy.deepcopy(saved[1]))
@@ -245,23 +238,12 @@ def test_c10_10_what_a_checkpoint_needs(torch):
         assert seen[0] == wanted
         assert seen[1] != wanted and seen[1][0] == wanted[0]
 
-    net, ones = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5)), torch.ones(3, 4)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-
-    def go_on():
-        losses = []
-        for _ in range(3):
-            optimizer.zero_grad()
-            loss = net(ones).square().mean()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-        return losses
-
-    state = copy.deepcopy(net.state_dict())
-    wanted = go_on()
-    net.load_state_dict(state)
-    assert go_on() != wanted  # why it says "no random numbers": dropout draws others
+    model, optimizer = own.fresh(lr=0.02)
+    model.append(torch.nn.Dropout(0.5))
+    state = copy.deepcopy(model.state_dict())
+    wanted = own.train(model, optimizer, rounds=40)
+    model.load_state_dict(state)
+    assert own.train(model, optimizer, rounds=40) != wanted  # why it says "no random numbers": dropout draws others
 
 
 def test_c10_11_an_optimizer_holds_tensors(torch):
@@ -305,6 +287,7 @@ def test_c10_13_read_all_then_write(torch):
     """When two losses come from one forward pass, a step between their backward passes raises if the second still has
     to read a weight that was stepped."""
     own = lesson(torch)
+
     def two(layers, early):
         """The trunk's and the heads' weights after one round."""
         trunk, (actor, critic) = own.fresh()[0][:layers], own.fresh()[0]
@@ -331,23 +314,15 @@ def test_c10_14_a_loader(torch):
     """A DataLoader fetches nothing before a batch is asked for; then it asks the dataset once for each sample and its
     collate function once for each batch, and the last batch may be smaller."""
     data, log = torch.utils.data, []
-
-    class Ten(data.Dataset):
-        def __len__(self):
-            return 10
-
-        def __getitem__(self, i):
-            log.append(i)
-            return torch.tensor([float(i), 0.0]), i % 2
+    Ten = from_lesson(torch, 10, "Ten", print=lambda text, end: log.append(int(text.split()[1]))).Ten
 
     def collate(samples):
         log.append(len(samples))
         return data.default_collate(samples)
 
     loader = data.DataLoader(Ten(), batch_size=4, collate_fn=collate)
-    assert log == [] and len(loader) == 3
     batches = iter(loader)
-    assert log == []
+    assert log == [] and len(loader) == 3
     inputs, targets = next(batches)
     assert log == [0, 1, 2, 3, 4] and tuple(inputs.shape) == (4, 2) and targets.tolist() == [0, 1, 0, 1]
     assert [len(inputs) for inputs, _ in batches] == [4, 2]

@@ -12,22 +12,16 @@ def leaf(torch, *values):
     return torch.tensor(values or (1.0, 2.0), dtype=torch.float64, requires_grad=True)
 
 
-def keep(torch, act):
-    """x * 1, with `act(ctx, x)` called in forward."""
-
-    def forward(ctx, x):
-        act(ctx, x)
-        return x * 1
-
-    return make(torch, forward, lambda ctx, grad: grad, "Keep")
-
-
 def test_c11_1_ctx_is_the_node(torch):
     """The ctx of a custom Function is the graph node itself, and forward runs with recording off."""
     seen = []
-    fn = keep(torch, lambda ctx, x: seen.append((ctx, x, torch.is_grad_enabled(), (x * 2).requires_grad)))
+
+    def forward(ctx, x):
+        seen.append((ctx, x, torch.is_grad_enabled(), (x * 2).requires_grad))
+        return x * 1
+
     x = leaf(torch)
-    y = fn.apply(x)
+    y = make(torch, forward, lambda ctx, grad: grad, "Keep").apply(x)
     ((ctx, given, recording, recorded),) = seen
 
     assert y.grad_fn is ctx and y.grad_fn.name() == "KeepBackward"
@@ -38,35 +32,22 @@ def test_c11_1_ctx_is_the_node(torch):
 def test_c11_2_the_last_call_counts(torch):
     """Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or
     None is refused when apply records."""
-    x = leaf(torch)
-
-    def twice(ctx, x):
-        ctx.save_for_backward(x, x, x)
-        ctx.save_for_backward(None, x)
-
-    kept = keep(torch, twice).apply(x).grad_fn.saved_tensors
+    x, Keep = leaf(torch), from_lesson(torch, 11, "Keep").Keep
+    kept = Keep.apply(x, None).grad_fn.saved_tensors
     assert len(kept) == 2 and kept[0] is None and kept[1] is x
     for wrong in (3, "text", [x], 2.5):
-        wrongly = keep(torch, lambda ctx, x, wrong=wrong: ctx.save_for_backward(x, wrong))
-        message = f"can only save variables, but argument 1 is of type {type(wrong).__name__}"
-        raises(message, lambda: wrongly.apply(x), TypeError)
+        message = f"can only save variables, but argument 0 is of type {type(wrong).__name__}"
+        raises(message, lambda: Keep.apply(x, wrong), TypeError)
         with torch.no_grad():
-            wrongly.apply(x)  # nothing is recorded, so nothing is packed
+            Keep.apply(x, wrong)  # nothing is recorded, so nothing is packed
 
 
-def test_c11_3_only_names(torch):
+def test_c11_3_only_names(torch, capsys):
     """save_for_backward only notes what to keep: inside forward saved_tensors is still empty."""
-    seen = []
+    node = from_lesson(torch, 11, "Keep").Keep.apply(leaf(torch), None).grad_fn
 
-    def act(ctx, x):
-        ctx.save_for_backward(x)
-        seen.append(ctx.saved_tensors)
-
-    x = leaf(torch)
-    node = keep(torch, act).apply(x).grad_fn
-
-    assert seen == [()]
-    assert len(node.saved_tensors) == 1 and node.saved_tensors[0] is x
+    assert capsys.readouterr().out.startswith("inside of forward: 0")
+    assert len(node.saved_tensors) == 2
 
 
 def test_c11_4_slot_or_attribute(torch):
@@ -200,45 +181,31 @@ def test_c11_11_mark_dirty(torch):
         assert torch.autograd.grad(y, x)[0].item() == 3.0
 
 
-def with_rounded(torch, tell, log):
-    """Two results, the second of which has no useful gradient; `tell(ctx, it)` is called in forward."""
-
-    def forward(ctx, x):
-        rounded = x.round()
-        tell(ctx, rounded)
-        return x * 2, rounded
-
-    def backward(ctx, grad, grad_rounded):
-        log.append([None if g is None else g.tolist() for g in (grad, grad_rounded)])
-        return None if grad is None else 2 * grad
-
-    return make(torch, forward, backward, "Round")
-
-
 def test_c11_12_mark_non_differentiable(torch):
     """A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for
     it, a loss made of it trains nothing without an error."""
-    x = leaf(torch)
-    _, rounded = with_rounded(torch, lambda ctx, rounded: None, []).apply(x)
+    x, own = leaf(torch), from_lesson(torch, 11, "Twin", "Marked")
+    _, rounded = own.Twin.apply(x)
     assert rounded.requires_grad
     rounded.sum().backward()
     assert x.grad.tolist() == [0.0, 0.0]
 
-    doubled, rounded = with_rounded(torch, lambda ctx, rounded: ctx.mark_non_differentiable(rounded), []).apply(x)
+    doubled, rounded = own.Marked.apply(x)
     assert doubled.requires_grad and not rounded.requires_grad
     raises("does not require grad", rounded.sum().backward)
 
 
-def test_c11_13_set_materialize_grads(torch):
+def test_c11_13_set_materialize_grads(torch, capsys):
     """For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False)."""
-    log = []
-    for tell in (lambda ctx, rounded: None, lambda ctx, rounded: ctx.set_materialize_grads(False)):
-        for used in (0, 1):
-            x = leaf(torch)
-            with_rounded(torch, tell, log).apply(x)[used].sum().backward()
+    own, x = from_lesson(torch, 11, "Twin", "Frugal"), torch.tensor(2.0, requires_grad=True)
+    for fn, used in ((own.Twin, 0), (own.Twin, 1), (own.Frugal, 0)):
+        fn.apply(x)[used].backward()
 
-    ones, zeros = [1.0, 1.0], [0.0, 0.0]
-    assert log == [[ones, zeros], [zeros, ones], [ones, None], [None, ones]]
+    assert capsys.readouterr().out.splitlines() == [
+        "backward gets tensor(1.) and tensor(0.)",
+        "backward gets tensor(0.) and tensor(1.)",
+        "backward gets tensor(1.) and None",
+    ]
 
 
 def test_c11_14_setup_context(torch):
@@ -267,14 +234,14 @@ def test_c11_15_the_gradient_that_comes_in(torch):
 
 def test_c11_16_tensors_in_lists(torch):
     """A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises."""
-    total = make(torch, lambda ctx, first, others: first + sum(others), lambda ctx, grad: (grad, None))
+    Total = from_lesson(torch, 11, "Total").Total
     a, b = (torch.tensor(value, requires_grad=True) for value in (1.0, 2.0))
-    result = total.apply(a, [b])
+    result = Total.apply(a, [b])
     result.backward()
     assert (a.grad.item(), b.grad) == (1.0, None)
     assert result.grad_fn.needs_input_grad == (True, False)
     assert len(result.grad_fn.next_functions) == 1
-    assert not total.apply(torch.tensor(1.0), [b]).requires_grad
+    assert not Total.apply(torch.tensor(1.0), [b]).requires_grad
 
 
 def test_c11_17_a_fake_backward(torch):

@@ -10,7 +10,7 @@ import re
 import warnings
 
 import pytest
-from claims_kit import CHANGED, FREED, from_lesson, function, nodes_behind, raises
+from claims_kit import CHANGED, FREED, from_lesson, function, names_behind, nodes_behind, raises
 
 from course_lib.teach.instruments.ledger import ledger
 from course_lib.teach.records import made, records
@@ -19,15 +19,6 @@ from course_lib.teach.records.programs import PROGRAMS
 from course_lib.teach.records.sources import ENGINE, sources
 
 DETACHED = "detached in-place"
-
-
-def begin(torch):
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    return x, x * 1
-
-
-def names_behind(result):
-    return [node.name().removeprefix("torch::autograd::") for node in nodes_behind(result)]
 
 
 @functools.cache
@@ -51,15 +42,14 @@ def shown(torch, name):
 def lesson(torch, *in_place):
     """The lesson's transformer, as it is cured there; of its lines these may write: "x", "weights"."""
     cured = "|".join({"x", "weights"}.difference(in_place))
+    names = ("starts", "steps", "letters", "text", "Attention", "Block", "Transformer", "loss_of")
     return from_lesson(
-        torch, 15, "Attention", "Block", "Transformer",
-        edit=lambda text: re.sub(rf"\b({cured}) ([+*])= (.+)", r"\1 = \1 \2 (\3)", text),
-    )  # fmt: skip
+        torch, 15, *names, edit=lambda text: re.sub(rf"\b({cured}) ([+*])= (.+)", r"\1 = \1 \2 (\3)", text)
+    )
 
 
-def loss_of(torch, model):
-    letters = torch.arange(35).view(5, 7) % 10
-    return torch.nn.functional.cross_entropy(model(letters[:, :-1]).flatten(0, 1), letters[:, 1:].flatten())
+def begin(torch):
+    return from_lesson(torch, 15, "begin").begin()
 
 
 def test_c15_1_names_of_a_layer(torch):
@@ -87,8 +77,9 @@ def test_c15_2_digits(torch):
 def test_c15_3_a_layer_and_its_nodes(torch):
     """The graph of a transformer has one AccumulateGrad for each parameter and one AddmmBackward0 for each linear
     layer."""
-    model = lesson(torch).Transformer()
-    names = names_behind(loss_of(torch, model))
+    own = lesson(torch)
+    model = own.Transformer()
+    names = names_behind(own.loss_of(model))
 
     assert names.count("AccumulateGrad") == len(list(model.parameters()))
     assert names.count("AddmmBackward0") == sum(isinstance(each, torch.nn.Linear) for each in model.modules())
@@ -98,14 +89,15 @@ def test_c15_4_writes_and_their_cure(torch):
     """A layer norm saves its input and softmax its result: with a write into either backward raises, and with the same
     lines out of place the model trains."""
     for line, maker in (("x", "Add"), ("weights", "Softmax")):
-        model = lesson(torch, line).Transformer()
-        raises(f"{CHANGED}.*output 0 of {maker}, is at version", loss_of(torch, model).backward)
+        own = lesson(torch, line)
+        raises(f"{CHANGED}.*output 0 of {maker}, is at version", own.loss_of(own.Transformer()).backward)
     torch.manual_seed(0)
-    model = lesson(torch).Transformer()
+    own = lesson(torch)
+    model = own.Transformer()
     optimizer, losses = torch.optim.AdamW(model.parameters(), lr=0.01), []
     for _ in range(30):
         optimizer.zero_grad()
-        loss = loss_of(torch, model)
+        loss = own.loss_of(model)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -246,8 +238,7 @@ def test_c15_12_checked_released_delivered(torch):
     raises(r"invalid gradient at index 0 - got \[3\]", y.sum().backward)
     assert y.grad_fn.saved_tensors[0].tolist() == [1.0, 2.0]
     root = (h * 0).sqrt()
-    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), torch.autograd.set_detect_anomaly(True):
         raises("returned nan values in its 0th output", (root * 0).sum().backward)
     raises("after they have already been freed", lambda: root.grad_fn._saved_result)
 

@@ -2,6 +2,8 @@
 
 from claims_kit import CHANGED, from_lesson, raises
 
+from course_lib.teach.instruments.processes import processes
+
 
 def two_forwards(torch, write, copy=False):
     """The gradient of the lesson's module, with 2 written into the buffer in between."""
@@ -9,30 +11,15 @@ def two_forwards(torch, write, copy=False):
     return lesson.two_forwards(write, lesson.Copying if copy else lesson.Scaled)
 
 
-def second_gradients(torch, step, copies=False):
-    """The gradients of the second micro-batch, which went forward before the step of the first one."""
-    weights = [torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)]
-    waiting = []
-    for x in (1.0, 2.0):
-        used = [w.detach().clone().requires_grad_() for w in weights] if copies else weights
-        waiting.append((used[0] * x * used[1], used))
-    for result, used in waiting:
-        grads = torch.autograd.grad(result, used)
-        with torch.no_grad():
-            for w, g in zip(weights, grads, strict=True):
-                step(w, g)
-    return [g.item() for g in grads]
+def stage(torch, way):
+    """The lesson's stage: it prints the gradients of two micro-batches, with a step of this kind after each."""
+    return from_lesson(torch, 17, "stage", edit=lambda text: text.partition("def one_f_one_b")[0]).stage(way)
 
 
 def test_c17_1_equal_shares(torch):
     """The average of the gradients of equal shares is the gradient of the whole batch, and of unequal shares they
     must be weighted by their samples."""
-    x = torch.tensor([2.0, 4.0, 6.0, 12.0])
-
-    def slope(samples):
-        w = torch.tensor(1.0, requires_grad=True)
-        (w * samples).mean().backward()
-        return w.grad
+    slope, x = from_lesson(torch, 17, "loss_of", "gradient").gradient, [2.0, 4.0, 6.0, 12.0]
 
     assert (slope(x[:2]) + slope(x[2:])) / 2 == slope(x)
     assert (slope(x[:1]) + slope(x[1:])) / 2 != slope(x)
@@ -96,67 +83,40 @@ def test_c17_6_synchronised(torch):
 
 def test_c17_7_stepped_too_early(torch):
     """A stage that steps before an older micro-batch comes back raises the version error."""
-    raises("is at version 1; expected version 0", lambda: second_gradients(torch, lambda w, g: w.sub_(g)))
+    raises("is at version 1; expected version 0", lambda: stage(torch, "sub_"))
 
 
-def test_c17_8_two_versions(torch):
+def test_c17_8_two_versions(torch, capsys):
     """If the step is hidden from the counters, the gradient of the older micro-batch mixes two versions of the
     weights without an error."""
-    assert second_gradients(torch, lambda w, g: w.data.sub_(g)) == [2.0, 4.0]
+    stage(torch, ".data")
+    assert capsys.readouterr().out.endswith("micro-batch 1: gradients [2.0, 4.0]\n")
 
 
-def test_c17_9_stashed(torch):
+def test_c17_9_stashed(torch, capsys):
     """With copies of the weights each micro-batch gets the gradient of the weights that it used."""
-    assert second_gradients(torch, lambda w, g: w.sub_(g), copies=True) == [6.0, 4.0]
+    stage(torch, "copies")
+    assert capsys.readouterr().out.endswith("micro-batch 1: gradients [6.0, 4.0]\n")
 
 
-def pipeline(torch, weights, x, target, rate):
-    """Two stages that take the turns F0 F1 B0 F2 B1 ...: what each used, the gradients, and the most under way."""
-    weights, under_way, most = list(weights), ({}, {}), [0, 0]
-    used, gradients = ([], []), ([], [])
-
-    def forward(stage, k, given):
-        given, w = given.detach().requires_grad_(), weights[stage].clone().requires_grad_()
-        result = torch.tanh(given @ w)
-        under_way[stage][k] = ((result - target[k]) ** 2).sum() / 4 if stage else result, given, w
-        most[stage] = max(most[stage], len(under_way[stage]))
-        return result
-
-    def backward(stage, k, arriving=None):
-        result, given, w = under_way[stage].pop(k)
-        result.backward(arriving)
-        weights[stage] = weights[stage] - rate * w.grad
-        used[stage].append(w.detach())
-        gradients[stage].append(w.grad)
-        return given.grad
-
-    sent = [forward(0, 0, x[:1])]
-    for k in range(4):
-        if k < 3:
-            sent.append(forward(0, k + 1, x[k + 1 : k + 2]))
-        forward(1, k, sent[k])
-        backward(0, k, backward(1, k))
-    return used, gradients, most
-
-
-def test_c17_10_a_pipeline(torch):
+def test_c17_10_a_pipeline(torch, capsys):
     """In a pipeline of two stages that take turns, the gradients of the micro-batches add up to that of the whole
     batch if no step comes in between; with steps and copies, each is the gradient of the weights that it used, and the
     first stage has two micro-batches under way and the last one."""
-    weights = [torch.randn(3, 2).to(torch.float64), torch.randn(2, 1).to(torch.float64)]
-    x, target = torch.randn(4, 3).to(torch.float64), torch.randn(4, 1).to(torch.float64)
+    own = from_lesson(torch, 17, "one_f_one_b", "on_one_machine")
+    resting, stepping = zip(*processes(own.one_f_one_b, torch), strict=True)
+    assert [line.rpartition("; ")[2] for line in capsys.readouterr().out.splitlines()] == [
+        "at most 2 under way", "at most 1 under way",
+    ]  # fmt: skip
 
-    def on_one_machine(used, samples):
-        used = [w.clone().requires_grad_() for w in used]
-        said = torch.tanh(torch.tanh(x[samples] @ used[0]) @ used[1])
-        return torch.autograd.grad(((said - target[samples]) ** 2).sum() / 4, used)
+    def same(found, stages, version, samples):
+        """Whether these gradients are those of these samples on one machine, with the weights of a version."""
+        wanted = own.on_one_machine([stage["copies"][version] for stage in stages], samples)
+        return all(torch.allclose(torch.tensor(a), b, atol=1e-6) for a, b in zip(found, wanted, strict=True))
 
-    _, resting, _ = pipeline(torch, weights, x, target, 0.0)
-    for gradients, wanted in zip(resting, on_one_machine(weights, slice(4)), strict=True):
-        assert torch.allclose(sum(gradients), wanted)
-    used, gradients, most = pipeline(torch, weights, x, target, 0.5)
+    added = [sum(map(torch.tensor, stage["gradients"])).tolist() for stage in resting]
+    assert same(added, resting, 0, slice(4))
     for k in range(4):
-        wanted = on_one_machine((used[0][k], used[1][k]), slice(k, k + 1))
-        assert torch.allclose(gradients[0][k], wanted[0]) and torch.allclose(gradients[1][k], wanted[1])
-    assert torch.equal(*used[0][:2]) and not torch.equal(*used[1][:2])
-    assert most == [2, 1]
+        found = [stage["gradients"][k] for stage in stepping]
+        assert same(found, stepping, k, slice(k, k + 1))
+        assert same(found, stepping, 0, slice(k, k + 1)) == (k == 0)

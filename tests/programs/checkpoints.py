@@ -12,21 +12,6 @@ def wave(t):
 
 
 @program
-def both_forms(T):
-    """Outputs and gradients are those without a checkpoint; the nodes differ."""
-    checkpoint, found = T.utils.checkpoint.checkpoint, []
-    for reentrant in (True, False):
-        x = leaf(T)
-        y = checkpoint(wave, x, use_reentrant=reentrant)
-        found.append([y.grad_fn, seen(y)])
-        y.sum().backward()
-        found.append(seen(x.grad))
-    x = leaf(T)
-    wave(x).sum().backward()
-    return [found, seen(x.grad)]
-
-
-@program
 def how_often_it_runs(T):
     """The segment runs again once a pass, and only as far as is needed."""
     checkpoint, log = T.utils.checkpoint.checkpoint, []

@@ -1,9 +1,9 @@
-"""Datasets, samplers, batches and loaders; starting values; chains of checkpoints; views by strides."""
+"""Datasets, samplers, batches and loaders."""
 
 import collections
 
 import numpy as np
-from kit import program, programs, raises
+from kit import program, raises
 
 
 def counting(T, count):
@@ -17,19 +17,6 @@ def counting(T, count):
             return count
 
     return Counting()
-
-
-# --- datasets ----------------------------------------------------------------------------------------------
-
-
-@program
-def parts_of_a_dataset(T):
-    D = T.utils.data
-    part = D.Subset(T.arange(5), [4, 3, 1])
-    return [list(D.DataLoader(part, batch_size=2)), part[1], part[[0, 2]]]
-
-
-# --- samplers and loaders ----------------------------------------------------------------------------------
 
 
 @program
@@ -71,43 +58,21 @@ def batches_of_all_kinds(T):
     return seen
 
 
-# --- starting values ---------------------------------------------------------------------------------------
-
-
 @program
-def gains(T):
-    init = T.nn.init
-    names = ("conv3d", "conv_transpose1d", "conv_transpose3d", "leaky_relu", "LINEAR", None)
-    seen = [raises(lambda n=n: init.calculate_gain(n)) or init.calculate_gain(n) for n in names]
-    for slope in (0, 0.1, True, [1], "x"):
-        seen.append(raises(lambda s=slope: init.calculate_gain("leaky_relu", s)))
-    seen.append(raises(lambda: init.kaiming_uniform_(T.empty(2), mode="wrong")))
-    seen.append(raises(lambda: init.kaiming_normal_(T.empty(2), nonlinearity="wrong")))
-    return [*seen, init.kaiming_uniform_(T.empty(2, 2), mode="FAN_OUT").shape]
-
-
-# --- others ------------------------------------------------------------------------------------------------
-
-
-def by_strides(T, shape, prepare, size, stride, offset):
-    """The first and second derivatives of a view by strides."""
-    x = T.arange(float(np.prod(shape)), dtype=T.float64).reshape(shape).requires_grad_()
-    y = prepare(x).as_strided(size, stride, offset)
-    weights = T.arange(1.0, y.numel() + 1, dtype=T.float64).reshape(y.shape)
-    (first,) = T.autograd.grad((y * weights).sum(), x, retain_graph=True)
-    (slope,) = T.autograd.grad((y * y * weights).sum(), x, create_graph=True)
-    return [y, first, slope.detach(), T.autograd.grad((slope * slope).sum(), x)]
-
-
-programs(
-    strides_over_an_expanded_tensor=lambda T: [
-        by_strides(T, (5,), lambda x: x.expand(5, 5), [5, 5], [0, 1], 0),
-        by_strides(T, (2, 3), lambda x: x.expand(4, 2, 3), [2, 3], [3, 1], 0),
-        by_strides(T, (3, 1), lambda x: x.expand(3, 4), [2, 2], [1, 1], 0),
-    ],
-    strides_over_overlapping_ones=lambda T: [
-        by_strides(T, (9,), lambda x: x.unfold(0, 3, 1), [2, 4], [3, 1], 1),
-        by_strides(T, (9,), lambda x: x.as_strided([3, 3], [2, 1], 0), [6], [1], 0),
-        by_strides(T, (12,), lambda x: x, [1, 2, 1, 5], [0, 5, 100, 1], 2),
-    ],
-)
+def data_sets(T):
+    D = T.utils.data
+    xs, ys = T.arange(10.0).view(5, 2), T.arange(5)
+    d = D.TensorDataset(xs, ys)
+    return [
+        len(d),
+        d[1],
+        [[a, b] for a, b in D.DataLoader(d, batch_size=2)],
+        len(D.DataLoader(d, batch_size=2)),
+        [b[1] for b in D.DataLoader(d, batch_size=2, drop_last=True)],
+        len(D.DataLoader(d, batch_size=2, drop_last=True)),
+        len(D.Subset(d, [0, 2])),
+        D.Subset(d, [0, 2])[1],
+        [len(p) for p in D.random_split(d, [3, 2])],
+        sorted(int(y) for _, b in D.DataLoader(d, shuffle=True) for y in b),
+        raises(lambda: D.TensorDataset(T.ones(2), T.ones(3))),
+    ]

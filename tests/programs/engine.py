@@ -44,17 +44,6 @@ programs(
         after(T, lambda x, w: T.autograd.grad(x * w, x)),
         after(T, lambda x, w: T.autograd.grad((x * w).sum(), x, T.ones(2))),
     ],
-    inputs_arguments=lambda T: [
-        after(T, lambda x, w: (x * w).sum().backward(inputs=i(x, w)))
-        for i in (
-            lambda x, w: x,
-            lambda x, w: [x],
-            lambda x, w: [],
-            lambda x, w: [x, x],
-            lambda x, w: [x * 1],
-            lambda x, w: [leaf(T, [1.0])],
-        )
-    ],
     grad_unused=lambda T: (
         lambda x, w, z: [
             raises(lambda: T.autograd.grad((x * 2).sum(), [z])),
@@ -132,39 +121,6 @@ def root_inside_anothers_graph(T):
     y = probe(T, "y", log)(h * 3)
     T.autograd.backward([y, h], [T.tensor([10.0]), T.tensor([1.0])])
     return [log, x.grad]
-
-
-@program
-def leaf_gets_its_gradient_early(T):
-    seen = []
-    x, w = leaf(T, [1.0]), leaf(T, [2.0])
-    a = x * 1
-    b = w * 2
-    a.register_hook(lambda g: seen.append([x.grad, w.grad]))
-    (a + b).sum().backward()
-    return seen
-
-
-@program
-def passes_100_deep(T):
-    class Inside(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, left):
-            ctx.left = left
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            if not ctx.left:
-                return grad, None
-            with T.enable_grad():
-                y = leaf(T, [1.0])
-                Inside.apply(y, ctx.left - 1).sum().backward()
-            return grad + y.grad, None
-
-    x = leaf(T, [1.0])
-    Inside.apply(x, 100).sum().backward()
-    return x.grad
 
 
 @program
@@ -247,20 +203,3 @@ def backward_with_frozen_leaves(T):
     w.requires_grad_(False)
     y.backward()
     return [x.grad, w.grad, raises(lambda: T.autograd.grad((x * w).sum(), w))]
-
-
-@program
-def a_root_that_may_not_be_used_any_more(T):
-    """That its gradient must be given is said before what became of it."""
-    piece = leaf(T, [1.0, 2.0, 3.0]).split([1, 2])[1]
-    with T.no_grad():
-        piece._base.zero_()
-    return raises(piece.backward), raises(lambda: piece.backward(T.ones(2)))
-
-
-@program
-def a_backward_that_writes_into_what_the_caller_gave(T):
-    """A gradient without dimensions is handed on as it is, like any other."""
-    x, given = leaf(T, 1.0), T.tensor(1.0)
-    fn(T, lambda ctx, a: a * 1, lambda ctx, g: g.mul_(2)).apply(x).backward(given)
-    return x.grad, given

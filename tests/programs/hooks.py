@@ -15,21 +15,13 @@ def hooked(T, *hooks, retain=False):
 
 
 programs(
-    returns_of_tensor_hooks=lambda T: [
-        hooked(T, f)
-        for f in (
-            lambda g: None,
-            lambda g: g.detach(),
-            lambda g: (g,),
-            lambda g: T.ones(2),
-            lambda g: g.double(),
-            lambda g: True,
-        )
-    ],
     chains_of_tensor_hooks=lambda T: [
         hooked(T, lambda g: g + 1, lambda g: g * 2),
         hooked(T, lambda g: g * 2, lambda g: None, lambda g: g + 1, retain=True),
         hooked(T, lambda g: g.mul_(2), retain=True),
+    ],
+    wrong_returns_of_tensor_hooks=lambda T: [
+        hooked(T, f) for f in (lambda g: (g,), lambda g: T.ones(2), lambda g: g.double(), lambda g: True)
     ],
     not_callable=lambda T: hooked(T, 3),
     post_accumulate_returns=lambda T: [
@@ -95,24 +87,6 @@ def node_prehook(T, f):
 
 
 @program
-def every_kind_at_once(T):
-    x, log = leaf(T, [2.0]), []
-    y = x * 3
-    y.grad_fn.register_hook(lambda gi, go: log.append(["node", gi, go]))
-    y.register_hook(lambda g: log.append(["tensor 1", g]))
-    y.grad_fn.register_prehook(lambda go: log.append(["pre", go]))
-    y.retain_grad()
-    y.register_hook(lambda g: log.append(["tensor 2", g]) or g * 2)
-    acc = y.grad_fn.next_functions[0][0]
-    acc.register_hook(lambda gi, go: log.append(["acc", gi, go]))
-    acc.register_prehook(lambda go: log.append(["acc pre", go]))
-    x.register_post_accumulate_grad_hook(lambda p: log.append(["post", p.grad]))
-    x.register_hook(lambda g: log.append(["leaf", g]))
-    (y * y).sum().backward()
-    return [log, y.grad, x.grad]
-
-
-@program
 def removal_in_every_way(T):
     x, log = leaf(T, [1.0]), []
     h1 = x.register_hook(lambda g: log.append(1))
@@ -128,16 +102,6 @@ def removal_in_every_way(T):
 
 
 @program
-def handle_in_with(T):
-    x, log = leaf(T, [1.0]), []
-    y = x * 2
-    with y.grad_fn.register_hook(lambda gi, go: log.append("node")) as handle:
-        y.sum().backward(retain_graph=True)
-    y.sum().backward()
-    return [log, type(handle).__name__]
-
-
-@program
 def hooks_and_inputs(T):
     x, w, log = leaf(T, [2.0]), leaf(T, [3.0]), []
     for t, n in ((x, "x"), (w, "w")):
@@ -147,52 +111,8 @@ def hooks_and_inputs(T):
     return log
 
 
-@program
-def hooks_around_writes(T):
-    out = []
-    for write in (
-        lambda h: h.mul_(2),
-        lambda h: h.__setitem__(0, 1.0),
-        lambda h: h.zero_(),
-        lambda h: h[0:1].mul_(2),
-        lambda h: h.detach().mul_(2),
-        lambda h: h.data.mul_(2),
-    ):
-        x, log = leaf(T, [2.0, 3.0]), []
-        h = x * 1
-        h.register_hook(lambda g: log.append(["old", g]))
-        h.retain_grad()
-        write(h)
-        h.register_hook(lambda g: log.append(["new", g]))
-        (h * 3).sum().backward()
-        out.append([log, h.grad, x.grad, h.retains_grad])
-    return out
-
-
 def packs(T, pack=None, unpack=None):
     return T.autograd.graph.saved_tensors_hooks(pack or (lambda t: t), unpack or (lambda t: t))
-
-
-@program
-def what_pack_sees(T):
-    out = []
-    for f in (
-        lambda x: x * x,
-        lambda x: x.exp(),
-        lambda x: x * 2,
-        lambda x: x * T.ones(2),
-        lambda x: x[T.tensor([0])],
-        lambda x: x.max(0)[0],
-        lambda x: (x * 1).sin_(),
-        lambda x: (x * 1).exp_(),
-        lambda x: T.nn.functional.dropout(x, 0.5),
-        lambda x: (x * 1).mul_(x),
-    ):
-        x, log = leaf(T, [0.5, 1.0]), []
-        with packs(T, lambda t: log.append([t.shape, t.requires_grad, t.is_leaf, T.is_grad_enabled()]) or t.detach()):
-            f(x)
-        out.append(log)
-    return out
 
 
 @program
@@ -242,18 +162,6 @@ def linear(T):
         m.weight.copy_(T.tensor([[1.0, 2.0], [3.0, 4.0]]))
         m.bias.copy_(T.tensor([0.5, -0.5]))
     return m
-
-
-@program
-def module_hooks_of_every_kind(T):
-    m, log = linear(T), []
-    m.register_forward_pre_hook(lambda mod, a: log.append(["pre", a]))
-    m.register_forward_hook(lambda mod, a, o: log.append(["post", a, o.detach()]))
-    m.register_full_backward_pre_hook(lambda mod, go: log.append(["bpre", go]))
-    m.register_full_backward_hook(lambda mod, gi, go: log.append(["bpost", gi, go]))
-    x = leaf(T, [[1.0, 1.0]])
-    m(x).sum().backward()
-    return [log, x.grad, m.weight.grad]
 
 
 @program

@@ -109,23 +109,6 @@ def inference_uses(T):
     return out
 
 
-@program
-def gradients_made_in_inference_mode(T):
-    """They are inference tensors, in .grad, from autograd.grad and as hooks see them; a sum stays what it was."""
-    x, out = leaf(T, [1.0, 2.0]), []
-    y = (x * x).sum()
-    x.register_hook(lambda g: out.append(g.is_inference()))
-    with T.inference_mode():
-        out.append([g.is_inference() for g in T.autograd.grad(y, x, retain_graph=True)])
-        y.backward(retain_graph=True)
-    out += [x.grad.tolist(), x.grad.is_inference(), raises(lambda: x.grad.mul_(2)), raises(lambda: x.grad._version)]
-    x.grad = None
-    y.backward(retain_graph=True)
-    with T.inference_mode():
-        y.backward()
-    return [*out, x.grad, x.grad.is_inference(), x.grad._version]
-
-
 def inference_writes(T):
     out = []
     for act in (

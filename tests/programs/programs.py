@@ -102,22 +102,6 @@ def codes_drawn_by_a_trick(T):
 
 
 @program
-def critic_with_a_penalty_on_slopes(T):
-    T.manual_seed(7)
-    n = T.nn
-    critic = n.Sequential(n.Linear(3, 8), n.Softplus(), n.Linear(8, 8), n.Tanh(), n.Linear(8, 1))
-
-    def loss():
-        real, fake, share = T.randn(12, 3) + 1, T.randn(12, 3), T.rand(12, 1)
-        between = (share * real + (1 - share) * fake).requires_grad_()
-        score = critic(between)
-        (slopes,) = T.autograd.grad(score, between, T.ones_like(score), create_graph=True)
-        return critic(fake).mean() - critic(real).mean() + 10 * ((slopes.norm(dim=1) - 1) ** 2).mean()
-
-    return fit(critic, T.optim.RMSprop(critic.parameters(), 1e-3), loss, 5)
-
-
-@program
 def learning_to_learn(T):
     """Steps of gradient descent, differentiated."""
     T.manual_seed(0)

@@ -45,15 +45,6 @@ def reading_after_release(T):
 
 
 @program
-def grad_releases_only_what_it_ran(T):
-    x, w = leaf(T, [2.0]), leaf(T, [3.0])
-    a, b = x.exp(), w.exp()
-    y = (a * b).sum()
-    T.autograd.grad(y, x)
-    return [raises(lambda: a.grad_fn._saved_result), b.grad_fn._saved_result, raises(lambda: T.autograd.grad(y, w))]
-
-
-@program
 def detached_in_place(T):
     out = []
     for f in (lambda h: h * h, lambda h: h.exp(), lambda h: h.sin(), lambda h: h.relu(), lambda h: h * 3):
@@ -90,17 +81,3 @@ def save_for_backward_of_everything(T):
 
         out.append(raises(lambda: fn(T, forward, backward).apply(leaf(T, [1.0])).sum().backward()))
     return out
-
-
-@program
-def hooks_on_a_slot_that_was_written(T):
-    """They pack what is there by now, and no version is asked for any more."""
-    found = []
-    for f, slot in ((lambda h: h.sin(), "self"), (lambda h: h * h, "self"), (lambda h: h.exp(), "result")):
-        x = leaf(T, [1.0, 2.0])
-        h = x * 1
-        y = f(h)
-        (h if slot == "self" else y).detach().mul_(2)
-        getattr(y.grad_fn, "_raw_saved_" + slot).register_hooks(lambda t: t.clone(), lambda t: t)
-        found.append([raises(lambda: y.sum().backward()), x.grad])
-    return found

@@ -37,10 +37,10 @@ def libraries(real_torch):
 
 
 def test_there_are_programs_of_every_topic():
-    """At least four programs in each file."""
+    """At least three programs in each file."""
     counts = {topic: sum(name.startswith(topic + "/") for name in PROGRAMS) for topic in TOPICS}
 
-    assert len(TOPICS) > 15 and min(counts.values()) >= 4, counts
+    assert len(TOPICS) > 15 and min(counts.values()) >= 3, counts
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -4,11 +4,9 @@ import contextlib
 import functools
 import http.server
 import importlib.util
-import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,8 +14,9 @@ import time
 from pathlib import Path
 
 import nbformat
-import pytest
 from playwright.sync_api import expect
+
+from tests.opened import open_course
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARTIFACTS = Path(__file__).with_name("artifacts")
@@ -30,9 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 90  # seconds until a server answers or a lesson has run
-OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-OWN_FOLDERS += ("JUPYTERLAB_SETTINGS_DIR",)
+PATIENCE = 90  # seconds until a lesson has run
 LEFT_OUT = (".git", ".venv", "my_course", "artifacts", "__pycache__", "*.egg-info", ".*_cache", "build")
 
 
@@ -42,41 +39,8 @@ class Course:
     def __init__(self, folder: Path):
         self.root = folder / "course"
         shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        own = {name: str(folder / name) for name in OWN_FOLDERS}
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "COURSE_"))}
-        environment |= own | {"COURSE_PYTHON": sys.executable, "PYTHONPATH": str(self.root)}
-        self.log = folder / "course.log"
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-u", "course.py", "open", "--no-browser", "--port", str(port)],
-                cwd=self.root,
-                env=environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        self.base, self.token = self.wait_for_address()
-        self.lessons = self.folder_of_lessons()
-
-    def wait_for_address(self) -> tuple[str, str]:
-        """The address that `course.py open` prints when the server is ready."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            text = self.log.read_text(encoding="utf-8")
-            if found := re.search(r"(http://127\.0\.0\.1:\d+)/\S*\?token=(\w+)", text):
-                return found[1], found[2]
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.2)
-        self.stop()
-        pytest.fail(f"`course.py open` gave no address within {PATIENCE} s. It said:\n{text}")
-
-    def folder_of_lessons(self) -> Path:
-        """Where the learner's copies lie: not in notebooks/, which stays as published."""
-        [copied] = [p for p in self.root.glob(f"*/{LESSON}.ipynb") if p.parent.name != "notebooks"]
-        return copied.parent
+        self.process, self.base, _, self.token = open_course(self.root, folder)
+        self.lessons = self.root / "my_course"
 
     def url(self, notebook: Path, workspace: str) -> str:
         """The address of a notebook, in a workspace where nothing else was left open."""

@@ -123,26 +123,24 @@ def test_in_jupyterlab(page, course, trusted):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_as_a_page(browser, tmp_path, theme):
+def test_as_a_page(window, tmp_path, theme):
     """`jupyter nbconvert --to html`: the same pictures, without a kernel, without a network."""
     from nbconvert import HTMLExporter
 
     body, _ = HTMLExporter(theme=theme).from_notebook_node(nbformat.read(GALLERY, as_version=4))
     (tmp_path / "gallery.html").write_text(body, encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, offline=True)
-    page = context.new_page()
+    page = window(offline=True)
     page.goto((tmp_path / "gallery.html").as_uri(), wait_until="domcontentloaded")
     look(page, f"page_{theme}")
-    context.close()
 
 
-def test_faint_words_would_be_noticed(blank):
+def test_faint_words_would_be_noticed(page):
     """Dark words that rely on a white page are named when the page is dark."""
     card = '<div class="jp-OutputArea-output"><p style="color:#111111">words</p></div>'
 
     def faint(paper):
-        blank.set_content(f'<body style="background:{paper}">{card}</body>')
-        return blank.evaluate(FAINT, LEAST_CONTRAST)
+        page.set_content(f'<body style="background:{paper}">{card}</body>')
+        return page.evaluate(FAINT, LEAST_CONTRAST)
 
     assert faint("#FFFFFF") == {"seen": 1, "faint": []}
     assert faint("#111111")["faint"] == ["words: rgb(17, 17, 17) on rgb(17, 17, 17)"]
@@ -196,24 +194,16 @@ WORDS = """pictures => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def blank(browser):
-    """An empty page."""
-    context = browser.new_context()
-    yield context.new_page()
-    context.close()
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_words_stay_in_their_boxes(blank, path):
+def test_words_stay_in_their_boxes(page, path):
     """In every picture of every notebook: no text leaves its box or the picture, or covers another; nor do boxes."""
-    found = blank.evaluate(WORDS, svgs_of(path))
+    found = page.evaluate(WORDS, svgs_of(path))
 
     assert found["bad"] == []
     assert found["count"] >= found["boxed"] > 10
 
 
-def test_larger_words_would_be_noticed(blank):
+def test_larger_words_would_be_noticed(page):
     """The check has teeth: the same pictures with larger letters fail it, drawings and frames of a step alike."""
 
     def enlarged(svg):
@@ -223,25 +213,23 @@ def test_larger_words_would_be_noticed(blank):
 
     pictures = svgs_of(GALLERY)
     frames = [name for name, svg in pictures if "<style>text{" in svg]
-    bad = blank.evaluate(WORDS, [(name, enlarged(svg)) for name, svg in pictures])["bad"]
+    bad = page.evaluate(WORDS, [(name, enlarged(svg)) for name, svg in pictures])["bad"]
     noticed = {fault.partition(":")[0] for fault in bad}
 
     assert len(noticed) > len(pictures) / 2 and frames
     assert noticed.intersection(frames)
 
 
-def test_a_word_that_covers_another_would_be_noticed(blank):
+def test_a_word_that_covers_another_would_be_noticed(page):
     """Two labels at one place, a box over a box, a title that is cut off: each is named."""
 
     def node(x, text):
         shape = f'<polygon points="{x},0 {x + 60},0 {x + 60},30 {x},30"/>'
         return f'<g class="node">{shape}<text x="{x + 10}" y="18" font-size="10">{text}</text></g>'
 
-    def picture(inside):
-        return [("it", f'<svg width="200" height="60" viewBox="0 0 200 60">{inside}</svg>')]
-
     def faults(inside):
-        return blank.evaluate(WORDS, picture(inside))["bad"]
+        picture = f'<svg width="200" height="60" viewBox="0 0 200 60">{inside}</svg>'
+        return page.evaluate(WORDS, [("it", picture)])["bad"]
 
     assert faults(node(0, "one") + node(80, "two")) == []
     assert faults(node(0, "one") + node(50, "two")) == ['it: boxes "two" and "one" overlap']

@@ -292,6 +292,9 @@ def import_problems(code: list, number: int) -> list[str]:
     return problems
 
 
+PREDICTED = re.compile(r"^L\.predict\(\s*[\"'](\d\d\.\w+)[\"']", re.MULTILINE)
+
+
 def given_away(nb, exercises) -> list[str]:
     """Predictions whose answer can be read above their cell. `reveals` in the record says which words would tell it.
 
@@ -300,10 +303,8 @@ def given_away(nb, exercises) -> list[str]:
     problems, records = [], {exercise.id: exercise for exercise in exercises}
     texts = [readable(cell) for cell in nb.cells]
     for index, cell in code_cells(nb):
-        for _, ident in ASKED.findall(cell.source):
-            record = records.get(ident)
-            if record is None or record.kind != "predict":
-                continue
+        for ident in PREDICTED.findall(cell.source):
+            record = records[ident]
             if not record.reveals:
                 problems.append(f"cell {index}: the record of {ident} has no `reveals`: which words tell the answer?")
             for phrase in record.reveals:
@@ -374,40 +375,3 @@ def claims(nb, number: int, test_source: str | None) -> list[str]:
         if not (said(cell).strip() or "assert " in cell.source):
             problems.append(f"{claim}: its cell neither prints nor asserts anything")
     return problems
-
-
-ASKED = re.compile(r"^L\.(check|predict)\(\s*[\"'](\d\d\.[\w]+)[\"']", re.MULTILINE)
-
-
-def starter_cell(exercise) -> str:
-    """The source that an exercise's cell must have in the notebook, by its record."""
-    if exercise.kind == "predict":
-        return f'L.predict("{exercise.id}", None)'
-    return f'{exercise.starter.strip()}\n\nL.check("{exercise.id}", {exercise.name})'
-
-
-def starters(nb, exercises) -> list[str]:
-    """Where the exercise cells of a notebook and the records disagree, or a starter is not just a starter."""
-    problems, records = [], {exercise.id: exercise for exercise in exercises}
-    asked = [(i, cell, ASKED.findall(cell.source)) for i, cell in code_cells(nb)]
-    seen = [ident for _, _, found in asked for _, ident in found]
-    for ident in sorted(set(seen) | records.keys()):
-        if ident not in records:
-            problems.append(f"{ident} is asked in the notebook and has no record")
-        elif seen.count(ident) != 1:
-            problems.append(f"{ident} is asked {seen.count(ident)} times in the notebook, not once")
-    for index, cell, found in asked:
-        for _, ident in found:
-            if not re.search(rf"^{re.escape(ident)}\s+not attempted", said(cell), re.MULTILINE):
-                problems.append(f"cell {index}: the starter of {ident} is not answered 'not attempted'")
-            if ident in records and same_code(cell.source) != same_code(starter_cell(records[ident])):
-                problems.append(
-                    f"cell {index}: the cell of {ident} is not the record's starter and its check line, "
-                    f"which would be\n{starter_cell(records[ident])}"
-                )
-    return problems
-
-
-def same_code(source: str) -> str:
-    """Source text without blank lines: formatters put one or two before the check line."""
-    return "\n".join(line.rstrip() for line in code_lines(source))

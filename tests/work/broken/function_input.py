@@ -16,13 +16,9 @@ class Clipped(torch.autograd.Function):
         return grad * (x.abs() < 1)
 
 
-class Layer(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(3, 3)
-
+class Layer(nn.Linear):
     def forward(self, x):
-        h = self.linear(x) * 3
+        h = super().forward(x) * 3
         y = Clipped.apply(h)  # SAVED
         h += x  # CHANGED
         return y + h
@@ -30,13 +26,8 @@ class Layer(nn.Module):
 
 def main():
     torch.manual_seed(0)
-    model = nn.Sequential(Layer(), Layer())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(2):
-        loss = model(torch.randn(5, 3)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    model = nn.Sequential(Layer(3, 3), Layer(3, 3))
+    model(torch.randn(5, 3)).pow(2).mean().backward()
 
 
 main()

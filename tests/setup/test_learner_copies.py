@@ -4,9 +4,9 @@ import datetime
 import json
 import os
 import threading
+from unittest.mock import Mock
 
 import pytest
-from setup_kit import raising
 
 import course
 
@@ -251,7 +251,7 @@ def test_a_damaged_manifest_costs_nothing(copies, damage):
 
 def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
     """When the first open dies before it writes the manifest, the next one completes it."""
-    monkeypatch.setattr(copies, "write_manifest", raising(KeyboardInterrupt))
+    monkeypatch.setattr(copies, "write_manifest", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         copies.update()
     monkeypatch.undo()
@@ -263,7 +263,7 @@ def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
 
 def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
     """When writing fails half way there is no copy and no debris, and the next open makes it."""
-    monkeypatch.setattr(os, "fsync", raising(FULL))
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=FULL))
     with pytest.raises(OSError, match="No space left"):
         copies.update()
     assert {} == everything_in(copies.mine)
@@ -276,7 +276,7 @@ def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
     """A manifest that could not be replaced is the one from before, and still readable."""
     copies.update()
     before = everything_in(copies.mine)
-    monkeypatch.setattr(os, "replace", raising(FULL))
+    monkeypatch.setattr(os, "replace", Mock(side_effect=FULL))
     with pytest.raises(OSError, match="No space left"):
         copies.write_manifest({"made_from": {"00_start_here.ipynb": "other"}})
 
@@ -287,7 +287,7 @@ def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
 def test_writing_a_new_file_refuses_one_that_exists(tmp_path, monkeypatch, links):
     """A copy that appears at the last moment is not overwritten, on disks with and without hard links."""
     if not links:
-        monkeypatch.setattr(os, "link", raising(PermissionError(1, "Operation not permitted")))
+        monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError(1, "Operation not permitted")))
     course.write_new(tmp_path / "a.ipynb", b"first")
     with pytest.raises(FileExistsError):
         course.write_new(tmp_path / "a.ipynb", b"second")
@@ -350,7 +350,7 @@ def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):
     """If the reset dies after keeping the old file, that file is whole and so is the learner's lesson."""
     copies.update()
     write(copies, NAME, b"my work")
-    monkeypatch.setattr(course, "write_whole", raising(KeyboardInterrupt))
+    monkeypatch.setattr(course, "write_whole", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         copies.reset("07", TODAY)
 

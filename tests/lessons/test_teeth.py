@@ -18,78 +18,32 @@ import nbformat
 import pytest
 from notebook_rules import ROOT, claims, given_away, hygiene, template
 
-SOURCE = """\
-# %% [markdown]
-# # 07 · Version counters: how does backward notice?
-# It hurts. After this lesson you can
-#
-# - read it;
-# - cure it;
-# - tell it.
-#
-# **Minutes** 30 · **Needs** lesson 06 · **Out of scope** views · [all](home.ipynb), [05](05_leaf_accumulation.ipynb)
+CELLS = [  # a text, or a code cell as its name below, its source, and its tags
+    """# 07 · Version counters: how does backward notice?
+It hurts. After this lesson you can
 
-# %%
-import course_lib as torch
-from course_lib.teach import draw, expect_error, lesson
+- read it;
+- cure it;
+- tell it.
 
-L = lesson(7)
-
-# %% [markdown]
-# ## Who counts?
-# What will it print?
-
-# %%
-L.predict("07.p1", None)
-
-# %% [markdown]
-# Run it.
-
-# %% tags=["C07.1"]
-print(x._version)
-
-# %% [markdown]
-# And now the picture.
-
-# %%
-draw(x)
-
-# %% [markdown]
-# **Notice:** it grew by one.
-# ## Who compares?
-# Somebody does.
-
-# %%
-with expect_error(RuntimeError, "modified by an inplace operation"):
-    y.backward()
-
-# %% [markdown]
-# This is how.
-
-# %% tags=["engine"]
-show("engine.version.bump")
-
-# %% [markdown]
-# ## Build your own engine: a counter
-# Now yours.
-
-# %%
-L.build("07")
-
-# %% [markdown]
-# ## Exercises
-# Easy ones first.
-
-# %%
-answer = None
-
-L.check("07.1", answer)
-
-# %% [markdown]
-# ## What you can now claim
-# - **C07.1** Every in-place operation adds one to the version counter.
-"""
-
+**Minutes** 30 · **Needs** lesson 06 · **Out of scope** views · [all](home.ipynb), [05](05_leaf_accumulation.ipynb)""",
+    ("setup", "import course_lib as torch\nfrom course_lib.teach import draw, expect_error, lesson\n\nL = lesson(7)"),
+    "## Who counts?\nWhat will it print?",
+    ("predict", 'L.predict("07.p1", None)'),
+    "Run it.",
+    ("run", "print(x._version)", "C07.1"),
+    "And now the picture.",
+    ("see", "draw(x)"),
+    "**Notice:** it grew by one.\n## Who compares?\nSomebody does.",
+    ("break", 'with expect_error(RuntimeError, "modified by an inplace operation"):\n    y.backward()'),
+    "This is how.",
+    ("engine", 'show("engine.version.bump")', "engine"),
+    "## Build your own engine: a counter\nNow yours.",
+    ("build", 'L.build("07")'),
+    "## Exercises\nEasy ones first.",
+    ("exercise", 'answer = None\n\nL.check("07.1", answer)'),
+    "## What you can now claim\n- **C07.1** Every in-place operation adds one to the version counter.",
+]
 TESTS = '''
 def test_c07_1_in_place_adds_one(torch):
     """Every in-place operation adds one to the version counter."""
@@ -98,13 +52,23 @@ def test_c07_1_in_place_adds_one(torch):
 RECORDS = [SimpleNamespace(id="07.p1", reveals=("grew by one", "version 1"))]
 SVG = base64.b64encode(b"<svg>a picture</svg>").decode()
 STEM = "07_sample"
-CODE = {"setup": 1, "predict": 3, "run": 5, "see": 7, "break": 9, "engine": 11, "build": 13, "exercise": 15}
+CODE = {part[0]: index for index, part in enumerate(CELLS) if isinstance(part, tuple)}
+
+
+def bare():
+    """The notebook that keeps every rule, not yet run."""
+    v4, cells = nbformat.v4, []
+    for part in CELLS:
+        if isinstance(part, str):
+            cells.append(v4.new_markdown_cell(part))
+        else:
+            cells.append(v4.new_code_cell(part[1], metadata={"tags": list(part[2:])}))
+    return build_notebooks.normalise(v4.new_notebook(cells=cells), STEM)
 
 
 def healthy():
     """A notebook with outputs that keeps every rule."""
-    nb = build_notebooks.normalise(jupytext.reads(SOURCE, fmt="py:percent"), STEM)
-    v4 = nbformat.v4
+    nb, v4 = bare(), nbformat.v4
     for count, index in enumerate(CODE.values(), 1):
         nb.cells[index].execution_count = count
     for name, text in {"run": "it is at version 1\n", "engine": "# engine/version.py\nbump\n"}.items():
@@ -289,7 +253,7 @@ def test_breaks_between_source_and_notebook(tmp_path):
     """Other words, other tags, another order, other metadata: each makes the source check complain."""
     (tmp_path / "src").mkdir()
     path = tmp_path / "src" / f"{STEM}.py"
-    path.write_text(SOURCE, encoding="utf-8")
+    jupytext.write(bare(), path, fmt="py:percent")
     good = healthy()
 
     def complaints(nb):

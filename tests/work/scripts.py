@@ -1,12 +1,13 @@
-"""The scripts of the folders beside this file, and those that are a healthy one with something changed.
+"""The healthy scripts of the folder beside this file, and broken and doubtful ones: a healthy one with a change.
 
 A mark such as `# SAVED` or `# DOUBT words` stands in the line that the explanation has to name.
 """
 
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HEALTHY = Path(__file__).with_name("healthy")
 CLEAR, BACKWARD, STEP = "    optimizer.zero_grad()\n", "    loss.backward()\n", "    optimizer.step()\n"
+LOSS = "    loss = model(x).pow(2).mean()\n"
 FAILED = (BACKWARD, "    loss.backward()  # FAILED\n")
 
 CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
@@ -57,12 +58,39 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
                 "            p.lerp_(s, 0.1)  # CHANGED\n    loss.backward()  # FAILED\n",
             ),
         ),
+        # A Function has saved its input, which is written to afterwards: its own backward() cannot use it.
+        "function_input": (
+            "own_function",
+            ("ctx.saved_tensors\n", "ctx.saved_tensors  # FAILED\n"),
+            ("y = Square.apply(x)\n", "h = x.exp()\ny = Square.apply(h)  # SAVED\nh += 1  # CHANGED\n"),
+        ),
         # A Function writes to its input inside of forward: the line that wrote stands there, and not at apply().
         "function_writes": (
             "own_function",
             ("return x * x\n", "x.clamp_(-1, 1)  # CHANGED\n        return x\n"),
             ("y = Square.apply(x)\n", "h = torch.nn.Linear(2, 2)(x).exp()  # SAVED\n"),
             ("y.sum().backward(retain_graph=True)\n", "Square.apply(h).sum().backward()  # FAILED\n"),
+        ),
+        # A rollout is stored in one tensor, step by step, while earlier steps are still needed.
+        "rollout": (
+            "plain",
+            (
+                LOSS,
+                "    states = torch.ones(4, 5, 1)\n    for t in range(3):\n"
+                "        states[t + 1] = model(x) * states[t]  # SAVED CHANGED\n    loss = states[-1].sum()\n",
+            ),
+            FAILED,
+        ),
+        # Two losses over one encoder: the second backward pass needs what the first one has freed.
+        "two_losses": (
+            "plain",
+            (LOSS, "    code = model[:2](x)  # BUILT\n    loss = model[2](code).mean()\n"),
+            (BACKWARD, "    loss.backward()  # FIRST\n    code.pow(2).mean().backward()  # FAILED\n"),
+        ),
+        # A detector's biases are to start higher: written through a view of a parameter. From a public issue.
+        "detector_biases": (
+            "plain",
+            ("optimizer =", "b = model[0].bias.view(2, 4)\nb[:, 3] += 0.5  # FAILED\noptimizer ="),
         ),
     },
     "doubtful": {
@@ -102,16 +130,53 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
             ("model(x)", "(model(x) * scale)"),
             (BACKWARD, "    loss.backward(retain_graph=True)\n"),
         ),
+        # The rows of .data are written to: views, which share its counter, and not the one that is compared.
+        "data_rows": (
+            "plain",
+            (
+                LOSS,
+                "    h = torch.exp(model(x))\n    for row in h.data:\n"
+                "        row.div_(2)  # DOUBT div_ wrote through .data to a tensor that ExpBackward0 had saved\n"
+                "    loss = h.log().mean()\n",
+            ),
+        ),
+        # The loss is wrapped anew, with requires_grad=True: backward() begins and ends there. Two parameters are nameless.
+        "new_leaf": (
+            "plain",
+            ("(model.parameters(),", "([*model.parameters(), *nn.Linear(4, 8).parameters()],"),
+            ("mean()\n", "mean()\n    loss = torch.autograd.Variable(loss.data, requires_grad=True)\n"),
+            (
+                BACKWARD,
+                "    loss.backward()  # DOUBT at a tensor that has no history, because it was made with "
+                "requires_grad=True\n",
+            ),
+            (STEP, "    optimizer.step()  # DOUBT model.2.weight, model.2.bias, parameter 4 (8×4), parameter 5 (8)\n"),
+        ),
+        # A batch norm runs in eval mode, and then in training mode, before backward(): its statistics have moved.
+        "two_modes": (
+            "plain",
+            ("nn.Tanh()", "nn.BatchNorm1d(8)"),
+            (
+                LOSS,
+                "    clean = model.eval()(x)\n"
+                "    noisy = model.train()(x + 1)  # DOUBT that NativeBatchNormBackward0 had saved in eval mode\n"
+                "    loss = (clean - noisy).pow(2).mean()\n",
+            ),
+        ),
     },
 }
 
 
 def scripts(kind):
     """{name: source} of the scripts that are "broken", "doubtful" or "healthy"."""
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / kind).glob("*.py"))}
-    for name, (healthy, *changes) in CHANGED.get(kind, {}).items():
-        found[name] = (HERE / "healthy" / f"{healthy}.py").read_text(encoding="utf-8")
-        for old, new in changes:
-            assert found[name].count(old) == 1, (name, old)
-            found[name] = found[name].replace(old, new)
-    return found
+    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HEALTHY.glob("*.py"))}
+    return found if kind == "healthy" else {name: changed(found, *what) for name, what in CHANGED[kind].items()}
+
+
+def changed(healthy, name, *changes):
+    """The source of a healthy script with these changes, of which each finds its place."""
+    source = healthy[name]
+    for old, new in changes:
+        assert source.count(old) == 1, (name, old)
+        source = source.replace(old, new)
+    return source

@@ -1,4 +1,4 @@
-"""`course.py open` as a process of its own: what tests/setup and tests/browser do with a clone of the course."""
+"""`course.py` as a process of its own, in a clone of the course: for tests/setup and tests/browser."""
 
 import os
 import re
@@ -15,13 +15,24 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\w+)")
 PATIENCE = 90  # seconds until the server answers
 
 
+def environment(**more):
+    """This process's environment without what chooses a Python, a home or a folder of Jupyter's."""
+    chosen = ("JUPYTER", "IPYTHON", "MPL", "COURSE_", "CONDA_PREFIX")
+    return {key: value for key, value in os.environ.items() if not key.startswith(chosen)} | more
+
+
+def run_course(clone, *words, **environ):
+    """What `course.py` with these words says in this clone, and its status."""
+    command = [sys.executable, "course.py", *words]
+    return subprocess.run(command, cwd=clone, env=environment(**environ), capture_output=True, text=True, timeout=120)
+
+
 def open_course(clone, folder):
     """(process, its address, the page that it names, its token); what Jupyter keeps lies in `folder`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "COURSE_"))}
-    environ |= course.own_folders(folder) | {"COURSE_PYTHON": sys.executable, "PYTHONPATH": str(clone)}
+    environ = environment(**course.own_folders(folder), COURSE_PYTHON=sys.executable, PYTHONPATH=str(clone))
     words = [sys.executable, "-u", "course.py", "open", "--no-browser", "--port", str(port)]
     log = folder / "course.log"
     with open(log, "wb") as output:

@@ -8,7 +8,7 @@ import re
 
 import nbformat
 import pytest
-from lab import PATIENCE, ROOT, open_notebook, screenshot
+from lab import PATIENCE, ROOT, drawings, open_notebook, screenshot
 from playwright.sync_api import expect
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
@@ -17,15 +17,10 @@ SVG = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA, for text of ordinary size
 
 
-def html_of(path):
-    """The HTML outputs of a notebook."""
-    outputs = [o for cell in nbformat.read(path, as_version=4).cells for o in cell.get("outputs", [])]
-    return [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
-
-
 def svgs_of(path):
     """(name, SVG text) of every picture in a notebook, also those inside a step card."""
-    found = [data for html in html_of(path) for data in SVG.findall(html)]
+    outputs = [o for cell in nbformat.read(path, as_version=4).cells for o in cell.get("outputs", [])]
+    found = [data for o in outputs for data in SVG.findall(o.get("data", {}).get("text/html", ""))]
     return [(f"{path.stem} picture {i}", base64.b64decode(data).decode()) for i, data in enumerate(found, 1)]
 
 
@@ -76,7 +71,7 @@ FAINT = """least => {
 
 def look(page, name):
     """All pictures of the gallery are there at full size, and no text is faint; a few screenshots."""
-    wanted = sum(html.count("<img ") for html in html_of(GALLERY))
+    wanted = drawings(nbformat.read(GALLERY, as_version=4))
     page.evaluate(UNFOLD)
     expect(page.locator(".jp-OutputArea-output img")).to_have_count(wanted, timeout=PATIENCE * 1000)
     pictures, texts = page.evaluate(PICTURES), page.evaluate(FAINT, LEAST_CONTRAST)

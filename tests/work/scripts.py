@@ -37,7 +37,7 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
         # A residual network adds in place to what a sigmoid has saved.
         "resnet_gate": (
             "resnet",
-            ("self.norm(self.conv(x))\n", "torch.sigmoid(self.norm(self.conv(x)))  # SAVED\n"),
+            ("self.batch_norm(self.conv(x))\n", "torch.sigmoid(self.batch_norm(self.conv(x)))  # SAVED\n"),
             ("out += x\n", "out += x  # CHANGED\n"),
             FAILED,
         ),

@@ -30,10 +30,27 @@ def browser():
 
 
 @pytest.fixture
-def page(browser, course):
-    """A fresh window; what it sees last is kept as a screenshot by `show`."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE * 1000)
-    yield page
-    context.close()
+def window(browser):
+    """Opens fresh windows, each with a storage of its own, that note what they ask for and what goes wrong."""
+    contexts = []
+
+    def opened(**settings):
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **settings})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
+        page.asked, page.wrong = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(window):
+    """A fresh window."""
+    return window()

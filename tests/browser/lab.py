@@ -4,11 +4,9 @@ import contextlib
 import functools
 import http.server
 import importlib.util
-import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,23 +14,16 @@ import time
 from pathlib import Path
 
 import nbformat
-import pytest
 from playwright.sync_api import expect
+
+from tests.opened import open_course
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARTIFACTS = Path(__file__).with_name("artifacts")
 LESSON = "07_version_counters"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-PATIENCE = 90  # seconds until a server answers or a lesson has run
-OWN_FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-OWN_FOLDERS += ("JUPYTERLAB_SETTINGS_DIR",)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+PATIENCE = 90  # seconds until a lesson has run
 LEFT_OUT = (".git", ".venv", "my_course", "artifacts", "__pycache__", "*.egg-info", ".*_cache", "build")
 
 
@@ -42,41 +33,8 @@ class Course:
     def __init__(self, folder: Path):
         self.root = folder / "course"
         shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        own = {name: str(folder / name) for name in OWN_FOLDERS}
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "COURSE_"))}
-        environment |= own | {"COURSE_PYTHON": sys.executable, "PYTHONPATH": str(self.root)}
-        self.log = folder / "course.log"
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-u", "course.py", "open", "--no-browser", "--port", str(port)],
-                cwd=self.root,
-                env=environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        self.base, self.token = self.wait_for_address()
-        self.lessons = self.folder_of_lessons()
-
-    def wait_for_address(self) -> tuple[str, str]:
-        """The address that `course.py open` prints when the server is ready."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            text = self.log.read_text(encoding="utf-8")
-            if found := re.search(r"(http://127\.0\.0\.1:\d+)/\S*\?token=(\w+)", text):
-                return found[1], found[2]
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.2)
-        self.stop()
-        pytest.fail(f"`course.py open` gave no address within {PATIENCE} s. It said:\n{text}")
-
-    def folder_of_lessons(self) -> Path:
-        """Where the learner's copies lie: not in notebooks/, which stays as published."""
-        [copied] = [p for p in self.root.glob(f"*/{LESSON}.ipynb") if p.parent.name != "notebooks"]
-        return copied.parent
+        self.process, self.base, _, self.token = open_course(self.root, folder)
+        self.lessons = self.root / "my_course"
 
     def url(self, notebook: Path, workspace: str) -> str:
         """The address of a notebook, in a workspace where nothing else was left open."""
@@ -118,6 +76,14 @@ def run_all(page):
     expect(prompts(page)).to_have_text(["[ ]:"] * len(wanted))
     menu(page, "Run", "Run All Cells")
     expect(prompts(page)).to_have_text(wanted, timeout=PATIENCE * 1000)
+
+
+def type_over(page, place, text: str, key: str):
+    """Type a text over all that is in an editor, and press a key."""
+    place.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+    page.keyboard.press(key)
 
 
 def menu(page, name: str, entry: str):

@@ -8,7 +8,7 @@ import re
 
 import nbformat
 import pytest
-from lab import PATIENCE, ROOT, open_notebook, screenshot
+from lab import PATIENCE, ROOT, drawings, open_notebook, screenshot
 from playwright.sync_api import expect
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
@@ -17,15 +17,10 @@ SVG = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA, for text of ordinary size
 
 
-def html_of(path):
-    """The HTML outputs of a notebook."""
-    outputs = [o for cell in nbformat.read(path, as_version=4).cells for o in cell.get("outputs", [])]
-    return [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
-
-
 def svgs_of(path):
     """(name, SVG text) of every picture in a notebook, also those inside a step card."""
-    found = [data for html in html_of(path) for data in SVG.findall(html)]
+    outputs = [o for cell in nbformat.read(path, as_version=4).cells for o in cell.get("outputs", [])]
+    found = [data for o in outputs for data in SVG.findall(o.get("data", {}).get("text/html", ""))]
     return [(f"{path.stem} picture {i}", base64.b64decode(data).decode()) for i, data in enumerate(found, 1)]
 
 
@@ -76,7 +71,7 @@ FAINT = """least => {
 
 def look(page, name):
     """All pictures of the gallery are there at full size, and no text is faint; a few screenshots."""
-    wanted = sum(html.count("<img ") for html in html_of(GALLERY))
+    wanted = drawings(nbformat.read(GALLERY, as_version=4))
     page.evaluate(UNFOLD)
     expect(page.locator(".jp-OutputArea-output img")).to_have_count(wanted, timeout=PATIENCE * 1000)
     pictures, texts = page.evaluate(PICTURES), page.evaluate(FAINT, LEAST_CONTRAST)
@@ -123,26 +118,24 @@ def test_in_jupyterlab(page, course, trusted):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_as_a_page(browser, tmp_path, theme):
+def test_as_a_page(window, tmp_path, theme):
     """`jupyter nbconvert --to html`: the same pictures, without a kernel, without a network."""
     from nbconvert import HTMLExporter
 
     body, _ = HTMLExporter(theme=theme).from_notebook_node(nbformat.read(GALLERY, as_version=4))
     (tmp_path / "gallery.html").write_text(body, encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, offline=True)
-    page = context.new_page()
+    page = window(offline=True)
     page.goto((tmp_path / "gallery.html").as_uri(), wait_until="domcontentloaded")
     look(page, f"page_{theme}")
-    context.close()
 
 
-def test_faint_words_would_be_noticed(blank):
+def test_faint_words_would_be_noticed(page):
     """Dark words that rely on a white page are named when the page is dark."""
     card = '<div class="jp-OutputArea-output"><p style="color:#111111">words</p></div>'
 
     def faint(paper):
-        blank.set_content(f'<body style="background:{paper}">{card}</body>')
-        return blank.evaluate(FAINT, LEAST_CONTRAST)
+        page.set_content(f'<body style="background:{paper}">{card}</body>')
+        return page.evaluate(FAINT, LEAST_CONTRAST)
 
     assert faint("#FFFFFF") == {"seen": 1, "faint": []}
     assert faint("#111111")["faint"] == ["words: rgb(17, 17, 17) on rgb(17, 17, 17)"]
@@ -196,24 +189,16 @@ WORDS = """pictures => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def blank(browser):
-    """An empty page."""
-    context = browser.new_context()
-    yield context.new_page()
-    context.close()
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_words_stay_in_their_boxes(blank, path):
+def test_words_stay_in_their_boxes(page, path):
     """In every picture of every notebook: no text leaves its box or the picture, or covers another; nor do boxes."""
-    found = blank.evaluate(WORDS, svgs_of(path))
+    found = page.evaluate(WORDS, svgs_of(path))
 
     assert found["bad"] == []
     assert found["count"] >= found["boxed"] > 10
 
 
-def test_larger_words_would_be_noticed(blank):
+def test_larger_words_would_be_noticed(page):
     """The check has teeth: the same pictures with larger letters fail it, drawings and frames of a step alike."""
 
     def enlarged(svg):
@@ -223,25 +208,23 @@ def test_larger_words_would_be_noticed(blank):
 
     pictures = svgs_of(GALLERY)
     frames = [name for name, svg in pictures if "<style>text{" in svg]
-    bad = blank.evaluate(WORDS, [(name, enlarged(svg)) for name, svg in pictures])["bad"]
+    bad = page.evaluate(WORDS, [(name, enlarged(svg)) for name, svg in pictures])["bad"]
     noticed = {fault.partition(":")[0] for fault in bad}
 
     assert len(noticed) > len(pictures) / 2 and frames
     assert noticed.intersection(frames)
 
 
-def test_a_word_that_covers_another_would_be_noticed(blank):
+def test_a_word_that_covers_another_would_be_noticed(page):
     """Two labels at one place, a box over a box, a title that is cut off: each is named."""
 
     def node(x, text):
         shape = f'<polygon points="{x},0 {x + 60},0 {x + 60},30 {x},30"/>'
         return f'<g class="node">{shape}<text x="{x + 10}" y="18" font-size="10">{text}</text></g>'
 
-    def picture(inside):
-        return [("it", f'<svg width="200" height="60" viewBox="0 0 200 60">{inside}</svg>')]
-
     def faults(inside):
-        return blank.evaluate(WORDS, picture(inside))["bad"]
+        picture = f'<svg width="200" height="60" viewBox="0 0 200 60">{inside}</svg>'
+        return page.evaluate(WORDS, [("it", picture)])["bad"]
 
     assert faults(node(0, "one") + node(80, "two")) == []
     assert faults(node(0, "one") + node(50, "two")) == ['it: boxes "two" and "one" overlap']

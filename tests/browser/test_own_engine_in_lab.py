@@ -6,7 +6,7 @@ Nothing is restarted between two edits: the notebook's cell loads the file each 
 import time
 
 import nbformat
-from lab import PATIENCE, open_notebook, outcome, pictures, screenshot
+from lab import PATIENCE, open_notebook, outcome, pictures, screenshot, type_over
 from playwright.sync_api import expect
 
 from course_lib.teach.building import stages
@@ -40,10 +40,7 @@ class Workplace:
     def write(self, text):
         """What the learner's file holds from now on: typed over all that is there, and saved."""
         self.editor.bring_to_front()
-        self.text.click()
-        self.editor.keyboard.press("Control+a")
-        self.editor.keyboard.insert_text(text)
-        self.editor.keyboard.press("Control+s")
+        type_over(self.editor, self.text, text, "Control+s")
         end = time.monotonic() + 20
         while self.file.read_text(encoding="utf-8").rstrip() != text.rstrip() and time.monotonic() < end:
             time.sleep(0.1)
@@ -52,10 +49,7 @@ class Workplace:
     def run(self, code, answer):
         """Run this code in the notebook's cell and wait for this answer."""
         self.page.bring_to_front()
-        self.cell.locator(".cm-content").click()
-        self.page.keyboard.press("Control+a")
-        self.page.keyboard.insert_text(code)
-        self.page.keyboard.press("Control+Enter")
+        type_over(self.page, self.cell.locator(".cm-content"), code, "Control+Enter")
         output = self.cell.locator(".jp-OutputArea")
         expect(output).to_contain_text(answer, timeout=PATIENCE * 1000)
         return " ".join(output.inner_text().split())

@@ -37,35 +37,22 @@ def pages(site):
     return sorted(str(path.relative_to(site)) for path in site.rglob("*.html") if "_static" not in path.parts)
 
 
-@pytest.fixture
-def window(browser):
-    """A fresh window that notes what it asks for and what goes wrong."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.asked, page.wrong = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
-    yield page
-    context.close()
-
-
-def test_no_page_asks_for_anything_elsewhere(site, address, window):
+def test_no_page_asks_for_anything_elsewhere(site, address, page):
     """Every page loads from the site alone, without an error, in a second, within 1.5 MB, and fits 360 pixels."""
     found, sizes = [], []
-    window.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
+    page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
     for name in pages(site):
         sizes.clear()
-        window.set_viewport_size({"width": 1280, "height": 900})
-        window.goto(address + name, wait_until="load")
-        seconds = window.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart") / 1000
-        window.set_viewport_size(NARROW)
-        too_wide = window.evaluate(EDGE) - NARROW["width"]
-        outside = [url for url in window.asked if not url.startswith((address, "data:"))]
-        if outside or window.wrong or too_wide > 1 or sum(sizes) > LARGEST or seconds > SLOWEST:
-            found.append((name, outside, window.wrong[:], too_wide, sum(sizes), seconds))
-        window.asked.clear()
-        window.wrong.clear()
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(address + name, wait_until="load")
+        seconds = page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart") / 1000
+        page.set_viewport_size(NARROW)
+        too_wide = page.evaluate(EDGE) - NARROW["width"]
+        outside = [url for url in page.asked if not url.startswith((address, "data:"))]
+        if outside or page.wrong or too_wide > 1 or sum(sizes) > LARGEST or seconds > SLOWEST:
+            found.append((name, outside, page.wrong[:], too_wide, sum(sizes), seconds))
+        page.asked.clear()
+        page.wrong.clear()
     assert found == []
 
 
@@ -90,10 +77,9 @@ def test_every_link_leads_somewhere(site):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", SHOWN)
-def test_pages_are_accessible(address, browser, name, scheme):
+def test_pages_are_accessible(address, window, name, scheme):
     """axe finds nothing that keeps somebody from reading: contrast, names of links and pictures, order of headings."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
+    page = window(color_scheme=scheme)
     page.goto(address + name)
     screenshot(page, f"site_{Path(name).stem}_{scheme}")
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
@@ -103,19 +89,18 @@ def test_pages_are_accessible(address, browser, name, scheme):
         if each["impact"] in ("serious", "critical")
         for node in each["nodes"][:5]
     ]
-    context.close()
 
     assert serious == []
 
 
-def test_the_stepper_turns_its_pages(address, window):
+def test_the_stepper_turns_its_pages(address, page):
     """The buttons of a step-by-step card work on the site, too: another frame, with another picture."""
-    window.goto(address + "notebooks/04_the_engine.html")
-    onward = window.get_by_role("button", name="next").first
+    page.goto(address + "notebooks/04_the_engine.html")
+    onward = page.get_by_role("button", name="next").first
     card = onward.locator("xpath=ancestor::div[contains(@class, 'output')][1]")
     onward.scroll_into_view_if_needed()
     before = card.inner_text()
     onward.click()
 
     assert card.inner_text() != before
-    assert window.wrong == []
+    assert page.wrong == []

@@ -1,11 +1,17 @@
 """Returned notebooks whose grades are known: honest ones with recorded answers, and hostile cells to put into them."""
 
+import contextlib
+import csv
 import json
 import random
 import re
+import socket
+import subprocess
+import threading
+import time
 from dataclasses import dataclass, field
 
-from course_lib.teach.classroom.grade import lesson_files
+from course_lib.teach.classroom import grade
 from course_lib.teach.practice import exercise as ex
 from course_lib.teach.practice.lesson import lesson
 from course_lib.teach.practice.prove import Cell, recognise
@@ -13,7 +19,7 @@ from course_lib.teach.practice.prove import Cell, recognise
 
 @dataclass
 class Known:
-    """A notebook, and what its exercises have to get: {id: (outcome, name of the mistake)}."""
+    """A notebook, and what its exercises have to get: {id: outcome}, without the predictions."""
 
     lesson: int
     cells: list
@@ -29,8 +35,8 @@ class Known:
 
 
 def honest(number, choose):
-    """The published notebook with an answer in each exercise: choose(exercise) gives (source, outcome, mistake)."""
-    notebook = json.loads(lesson_files()[number].read_text(encoding="utf-8"))
+    """The published notebook with an answer in each exercise: choose(exercise) gives (source, outcome)."""
+    notebook = json.loads(grade.lesson_files()[number].read_text(encoding="utf-8"))
     exercises = lesson(number).exercises
     known = Known(number, notebook["cells"])
     for place, cell in enumerate(notebook["cells"]):
@@ -41,20 +47,21 @@ def honest(number, choose):
         recognise(asked)
         if asked.asks:
             exercise = exercises[asked.asks]
-            source, outcome, mistake = choose(exercise)
+            source, outcome = choose(exercise)
             cell["source"] = f'{source.rstrip()}\n\n\nL.{asked.how}("{exercise.id}", {exercise.name})'
-            known.expected[exercise.id] = outcome, mistake
+            if asked.how == "check":
+                known.expected[exercise.id] = outcome
     return known
 
 
 def solved(exercise):
     """The record's solution."""
-    return exercise.solution, ex.CORRECT, ""
+    return exercise.solution, ex.CORRECT
 
 
 def untouched(exercise):
     """The starter."""
-    return exercise.starter, ex.NOT_ATTEMPTED, ""
+    return exercise.starter, ex.NOT_ATTEMPTED
 
 
 def mixed(seed):
@@ -64,11 +71,9 @@ def mixed(seed):
     def choose(exercise):
         kind = chance.choice(["solution", "solution", "alternative", "mistake", "mistake", "starter"])
         if kind == "alternative":
-            return chance.choice(exercise.alternatives), ex.CORRECT, ""
+            return chance.choice(exercise.alternatives), ex.CORRECT
         if kind == "mistake":
-            mistake = chance.choice(exercise.mistakes)
-            name = re.sub(r"^(guard: [a-z ,.-]+?)( \(.*)?$", r"\1", mistake.name)
-            return mistake.answer, ex.ALMOST, name
+            return chance.choice(exercise.mistakes).answer, ex.ALMOST
         return untouched(exercise) if kind == "starter" else solved(exercise)
 
     return choose
@@ -244,13 +249,6 @@ for each in L.exercises.values():
 )
 
 
-def filled(source, **places):
-    """A hostile cell with the paths of one test in it."""
-    for name, value in places.items():
-        source = source.replace(name.upper(), str(value))
-    return source
-
-
 BROKEN = {  # files that are no notebooks
     "invalid JSON": b'{"cells": [',
     "empty": b"",
@@ -261,3 +259,71 @@ BROKEN = {  # files that are no notebooks
     "cells of text": b'{"cells": ["print(1)"], "nbformat": 4}',
     "numbers": b'{"cells": 5}',
 }
+
+
+class Listener:
+    """Somebody on this machine who would hear of a student's process with a network."""
+
+    def __init__(self):
+        self.heard = 0
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        with contextlib.suppress(OSError):
+            while True:
+                self.socket.accept()[0].close()
+                self.heard += 1
+
+
+class School:
+    """A folder of returned notebooks, what is known of each, and what lies beside it and is none of their business."""
+
+    def __init__(self, folder):
+        self.folder, self.returned, self.graded = folder, folder / "returned", folder / "graded"
+        self.known, self.said, self.listener = {}, [], Listener()
+        (folder / "canary").mkdir(parents=True)
+        (folder / "canary" / "exam.txt").write_text("not yours")
+        (folder / "key.py").write_text("versions = happens = answer = 1")
+
+    def add(self, student, known, cell="", file="{student}/{lesson:02d}.ipynb"):
+        """Put a student's copy into the folder, with a hostile cell in it; a broken file gets these bytes."""
+        self.known[student] = known
+        path = known.write(self.returned / file.format(student=student, lesson=known.lesson))
+        if isinstance(cell, bytes):
+            path.write_bytes(cell)
+        elif cell:
+            places = {"canary": self.folder / "canary", "key": self.folder / "key.py", "returned": self.returned}
+            places |= {"port": self.listener.socket.getsockname()[1], "id": f"{known.lesson:02d}.1"}
+            for name, value in places.items():
+                cell = cell.replace(name.upper(), str(value))
+            with_cell(known, cell).write(path)
+
+    def grade(self, limits=None):
+        """Grade the folder as a teacher does."""
+        self.files = {path: path.read_bytes() for path in self.returned.rglob("*.ipynb")}
+        self.status = grade.grade(self.returned, self.graded, limits, out=self.said.append)
+        with open(self.graded / "grades.csv", encoding="utf-8-sig", newline="") as file:
+            self.rows = {row["student"]: row for row in csv.DictReader(file)}
+
+    def outcomes(self, student):
+        """What the table says of the exercises of a student's copy."""
+        return {id: self.rows[student][id.partition(".")[2]] for id in self.known[student].expected}
+
+    def trespasses(self):
+        """What notebooks have reached that is not theirs, in words."""
+        if (self.folder / "canary" / "exam.txt").read_text() != "not yours":
+            yield "the canary was written to"
+        if self.files != {path: path.read_bytes() for path in self.returned.rglob("*.ipynb")}:
+            yield "returned files changed"
+        if self.listener.heard:
+            yield f"{self.listener.heard} connections came through"
+
+
+def still_running(word):
+    """Is a process with this word in its command still there, after five seconds?"""
+    for _ in range(50):
+        if word not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout:
+            return False
+        time.sleep(0.1)
+    return True

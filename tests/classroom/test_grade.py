@@ -3,13 +3,10 @@
 All of them are graded once, through the command that a teacher uses; the tests look at what it wrote and left behind.
 """
 
-import csv
 import html.parser
 import io
 import os
 import re
-import subprocess
-import time
 
 import pytest
 
@@ -17,7 +14,6 @@ from course_lib.teach.classroom import __main__ as command
 from course_lib.teach.classroom import grade, pages
 from course_lib.teach.practice import exercise as ex
 from tests.classroom import copies
-from tests.classroom.three_hundred import Listener
 
 LESSON = 2
 HOSTILE = {name: copies.HOSTILE[name] for name in ("infinite loop", "fork bomb", "os._exit", "closes everything")}
@@ -28,76 +24,43 @@ for kind, names in {
     HOSTILE[kind] = "\n".join(copies.HOSTILE[each] for each in names)
 FORGED = ("prints verdicts", "writes verdicts", "judge replaced", "code replaced", "check replaced",
           "engine replaced", "report called", "solution read")  # fmt: skip
-LIMITS = grade.Limits(seconds=90, cell=8, quiet=10)
-
-
-class School:
-    """A folder of returned notebooks with what is known of them, and what grading made of it."""
-
-    def __init__(self, folder):
-        self.folder, self.returned, self.graded = folder, folder / "returned", folder / "graded"
-        self.known, self.said = {}, []
-        self.listener = Listener()
-        (folder / "canary").mkdir()
-        (folder / "canary" / "exam.txt").write_text("not yours")
-        (folder / "key.py").write_text("answer = 1")
-        self.add("mixed", copies.honest(LESSON, copies.mixed(1)))
-        self.add("diligent", copies.honest(LESSON, copies.solved))
-        self.add("idle", copies.honest(LESSON, copies.untouched))
-        self.add("<b>Zoë & Söhne", copies.honest(LESSON, copies.solved))
-        places = {"canary": folder / "canary", "returned": self.returned, "key": folder / "key.py"}
-        for name in (*HOSTILE, *FORGED):
-            cell = {**copies.HOSTILE, **copies.FORGERIES, **HOSTILE}[name]
-            source = copies.filled(cell, **places, port=self.listener.port, id="02.1")
-            choose = copies.solved if name in HOSTILE else copies.untouched
-            self.add(name, copies.with_cell(copies.honest(LESSON, choose), source))
-        for name, data in list(copies.BROKEN.items())[:4]:
-            self.add(name, copies.Known(LESSON, [])).write_bytes(data)
-
-    def add(self, student, copy):
-        self.known[student] = copy.expected
-        return copy.write(self.returned / student / f"{LESSON:02d}_leaves.ipynb")
-
-    def grade(self):
-        self.files = {path: path.read_bytes() for path in self.returned.rglob("*.ipynb")}
-        self.status = grade.grade(self.returned, self.graded, LIMITS, out=self.said.append)
-        with open(self.graded / "grades.csv", encoding="utf-8-sig", newline="") as file:
-            self.rows = {row["student"]: row for row in csv.DictReader(file)}
-
-    @property
-    def fenced(self):
-        return grade.FENCES["namespaces"] in self.said
+BROKEN = list(copies.BROKEN)[:4]
+HONEST = {"mixed": copies.mixed(1), "<b>Zoë & Söhne": copies.solved, "idle": copies.untouched}
+LIMITS = grade.Limits(seconds=90, cell=4, quiet=10)
 
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory):
-    made = School(tmp_path_factory.mktemp("school"))
-    made.grade()
+    """All copies, returned and graded."""
+    made = copies.School(tmp_path_factory.mktemp("school") / "class")
+    for student, choose in HONEST.items():
+        made.add(student, copies.honest(LESSON, choose))
+    for name, cell in HOSTILE.items():
+        made.add(name, copies.honest(LESSON, copies.solved), cell)
+    for name in FORGED:
+        made.add(name, copies.honest(LESSON, copies.untouched), {**copies.HOSTILE, **copies.FORGERIES}[name])
+    for name in BROKEN:
+        made.add(name, copies.Known(LESSON, []), copies.BROKEN[name])
+    made.grade(LIMITS)
     return made
 
 
-def exercises(school, student):
-    return {id: school.rows[student][id.partition(".")[2]] for id in school.known[student] if ".p" not in id}
-
-
-@pytest.mark.parametrize("student", ["mixed", "diligent", "idle"])
+@pytest.mark.parametrize("student", HONEST)
 def test_an_honest_notebook_gets_what_its_answers_are_worth(school, student):
     """Solutions are correct, recorded mistakes almost right, starters not attempted."""
-    expected = {id: outcome for id, (outcome, _) in school.known[student].items() if ".p" not in id}
-
-    assert expected == exercises(school, student)
+    assert school.known[student].expected == school.outcomes(student)
 
 
 @pytest.mark.parametrize("student", HOSTILE)
 def test_what_a_hostile_cell_does_leaves_the_other_answers_as_they_are(school, student):
     """All exercises of a notebook with a hostile cell are judged, and right."""
-    assert {ex.CORRECT} == set(exercises(school, student).values())
+    assert {ex.CORRECT} == set(school.outcomes(student).values())
 
 
 @pytest.mark.parametrize("student", FORGED)
 def test_a_forged_verdict_is_not_believed(school, student):
     """No untouched exercise is correct because the notebook changes what judges, reports or knows the answer."""
-    assert ex.CORRECT not in exercises(school, student).values()
+    assert ex.CORRECT not in school.outcomes(student).values()
 
 
 def test_a_replaced_judge_is_named(school):
@@ -109,10 +72,10 @@ def test_a_replaced_judge_is_named(school):
 
 REMARKS = {
     "solution read": r"reads the course's solution of .*02\.1",
-    "infinite loop": r"Code cell \d+ stops: it ran longer than 8 seconds",
+    "infinite loop": r"Code cell \d+ stops: it ran longer than 4 seconds",
     "os._exit": r"While code cell \d+ ran, the process ended itself",
     "writes verdicts": r"does not carry our seal",
-    **dict.fromkeys(list(copies.BROKEN)[:4], "Not graded: the file is"),
+    **dict.fromkeys(BROKEN, "Not graded: the file is"),
 }
 
 
@@ -124,24 +87,16 @@ def test_remarks_say_what_happened(school, student):
 
 def test_nothing_outside_is_touched_where_the_fence_says_so(school):
     """Behind namespaces no file is changed, no connection comes through; elsewhere the teacher is told before."""
-    if not school.fenced:
+    if grade.FENCES["namespaces"] in school.said:
+        assert [] == [*school.trespasses()]
+    else:
         assert any("a hostile notebook could read and write what you can" in each.lower() for each in school.said)
-        return
-
-    assert "not yours" == (school.folder / "canary" / "exam.txt").read_text()
-    assert school.files == {path: path.read_bytes() for path in school.returned.rglob("*.ipynb")}
-    assert 0 == school.listener.heard
 
 
 @pytest.mark.skipif(os.name == "nt", reason="ps is not there")
 def test_no_process_is_left(school):
     """What a notebook started in a session of its own has ended with it."""
-    for _ in range(50):
-        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-        if "987.25" not in running:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the sleeping process is still there")
+    assert not copies.still_running("987.25")
 
 
 class Links(html.parser.HTMLParser):
@@ -209,16 +164,21 @@ def test_a_spreadsheet_takes_no_name_for_a_formula():
     assert ["'=1+1", "'@x", "anna"] == [grade.harmless(each) for each in ("=1+1", "@x", "anna")]
 
 
+def graded_alone(folder, copy, fence=None):
+    """What becomes of one copy that is graded by itself."""
+    found = grade.returned.look(copy.write(folder / "in" / "ida_02.ipynb").parent, {LESSON: "02_leaves"})
+    (graded,), _ = grade.grade_all(found.copies, grade.Grader(LIMITS, fence), grade.Bar(1, io.StringIO()), 1)
+    return {id: graded.answers[id].outcome for id in copy.expected}
+
+
 def test_an_answer_without_its_check_is_judged(tmp_path):
     """A learner who deleted the line L.check(...) is judged by what the cell defines, known by the cell's id."""
     copy = copies.honest(LESSON, copies.solved)
     for cell in copy.cells:
         if 'L.check("02.3"' in "".join(cell["source"]):
             cell["source"] = cell["source"].partition("L.check")[0]
-    found = grade.returned.look(copy.write(tmp_path / "in" / "ida_02.ipynb").parent, {LESSON: "02_leaves"})
-    (graded,), _ = grade.grade_all(found.copies, grade.Grader(LIMITS), grade.Bar(1, io.StringIO()), 1)
 
-    assert ex.CORRECT == graded.answers["02.3"].outcome
+    assert copy.expected == graded_alone(tmp_path, copy)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no keeper")
@@ -226,12 +186,9 @@ def test_limits_alone_end_what_a_notebook_starts(tmp_path):
     """Where there are no namespaces, a fork bomb and what it left behind end all the same, and answers count."""
     cells = [copies.HOSTILE["left behind"].replace("987.25", "986.75"), copies.HOSTILE["fork bomb of sessions"]]
     copy = copies.with_cell(copies.honest(LESSON, copies.solved), "\n".join(cells))
-    found = grade.returned.look(copy.write(tmp_path / "in" / "leo_02.ipynb").parent, {LESSON: "02_leaves"})
-    grader = grade.Grader(LIMITS, fence="limits")
-    (graded,), _ = grade.grade_all(found.copies, grader, grade.Bar(1, io.StringIO()), 1)
 
-    assert graded.count(ex.CORRECT) == len(graded.answers) - sum(".p" in id for id in graded.answers)
-    assert "986.75" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert copy.expected == graded_alone(tmp_path, copy, "limits")
+    assert not copies.still_running("986.75")
 
 
 def test_a_folder_that_is_not_there_is_a_sentence(tmp_path, capsys):

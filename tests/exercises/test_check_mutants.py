@@ -1,16 +1,11 @@
 """tools/check_mutants.py: a property that is taken out of a check is missed by the proof."""
 
 import ast
-import sys
-from pathlib import Path
+
+from check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties
 
 import course_lib
 from course_lib.teach.practice import prove
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-from check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties  # noqa: E402
 
 SAMPLE = """
 from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet

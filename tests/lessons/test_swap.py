@@ -29,7 +29,7 @@ def run_all() -> dict[str, list | dict]:
     """What swap_runner saw in each committed notebook, and in the mini notebook that tests this file, by name."""
     with tempfile.TemporaryDirectory(prefix="course-swap-") as out:
         nbformat.write(SWAPPED, Path(out) / "mini.ipynb")
-        paths = [path for stem in ALL if (path := NOTEBOOKS / f"{stem}.ipynb").exists()] + [Path(out) / "mini.ipynb"]
+        paths = [*(NOTEBOOKS / f"{stem}.ipynb" for stem in ALL), Path(out) / "mini.ipynb"]
         command = [sys.executable, str(RUNNER), out, LIBRARY, *map(str, paths)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         seen = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in Path(out).glob("*.json")}

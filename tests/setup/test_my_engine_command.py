@@ -1,9 +1,9 @@
 """`course.py my-engine`: the learner's engine is written, and nothing that they wrote is lost."""
 
 import re
+from unittest.mock import Mock
 
 import pytest
-from setup_kit import raising
 
 import course
 
@@ -68,7 +68,7 @@ def test_a_lesson_that_does_not_exist_is_named(clone, told, lesson):
 
 def test_a_folder_that_may_not_be_written_to_is_named(told, monkeypatch):
     """The system's words, status 1 and no traceback."""
-    monkeypatch.setattr(course, "write_beside", raising(PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(course, "write_beside", Mock(side_effect=PermissionError(13, "Permission denied")))
     for words in ([], ["--catch-up", "05"]):
         status, said = told(*words)
         assert (1, True) == (status, "Permission denied" in said)

@@ -2,17 +2,16 @@
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 
 import course
+from tests.opened import open_course
 
 
 @pytest.fixture
@@ -145,31 +144,8 @@ def test_somebody_elses_server_does_not_count_as_ours(taken):
 def opened(clone, tmp_path):
     """`course.py open --no-browser` in a clone: (process, base address, token)."""
     (clone / "course_lib" / "__init__.py").write_text("")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("JUPYTER", "COURSE_"))}
-    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        environ[name] = str(tmp_path / name)
-    environ.update(COURSE_PYTHON=sys.executable, PYTHONPATH=str(clone))
-    log = tmp_path / "log"
-    with open(log, "wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "course.py", "open", "--no-browser", "--port", str(port)],
-            cwd=clone,
-            env=environ,
-            stdout=output,
-            stderr=output,
-        )
-    found = None
-    end = time.monotonic() + 60
-    while not found and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.1)
-        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\w+)", log.read_text())
-    if not found:
-        process.kill()
-        pytest.fail(f"no address within a minute:\n{log.read_text()}")
-    yield process, *found.groups()
+    process, *found = open_course(clone, tmp_path)
+    yield process, *found
     process.terminate()
     process.wait(30)
 

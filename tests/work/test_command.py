@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from scripts import scripts
 
 from course_lib.teach.work import command, findings
 from course_lib.teach.work.doubts import Doubts
@@ -23,10 +24,6 @@ ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "b
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run in forked processes")
 
 
-def scripts(folder):
-    return sorted((HERE / folder).glob("*.py"))
-
-
 def environment():
     return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 
@@ -34,7 +31,10 @@ def environment():
 @pytest.fixture(scope="module")
 def runs(real_torch, tmp_path_factory):
     """{"plain" or "explained": {name: what the script said, and its exit status}}, for every script of this folder."""
-    paths, out = scripts("broken") + scripts("doubtful") + scripts("healthy"), tmp_path_factory.mktemp("scripts")
+    out, paths = tmp_path_factory.mktemp("scripts"), []
+    for name, source in (scripts("broken") | scripts("doubtful") | scripts("healthy")).items():
+        paths.append(out / f"{name}.py")
+        paths[-1].write_text(source, encoding="utf-8")
     call = [sys.executable, str(HERE / "run_scripts.py"), str(out), *map(str, paths)]
     subprocess.run(call, check=True, timeout=240, env=environment())
 
@@ -53,29 +53,29 @@ def without_starter(err):
     return STARTER.sub("", err)
 
 
-def planted(path):
+def planted(source):
     """{role: line numbers} of the marks in a script."""
     found = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(source.splitlines(), 1):
         for word in line.partition("  # ")[2].split():
             if word in ROLES:
                 found.setdefault(ROLES[word], set()).add(number)
     return found
 
 
-def told(err, path):
+def told(err, name):
     """{role: line numbers} of what the explanation says about this file."""
     found = {}
-    for role, number in re.findall(rf"^  (\w+) +\S*{path.name}:(\d+)", err, re.MULTILINE):
+    for role, number in re.findall(rf"^  (\w+) +\S*{name}\.py:(\d+)", err, re.MULTILINE):
         found.setdefault(role, set()).add(int(number))
     return found
 
 
-@pytest.mark.parametrize("path", scripts("broken"), ids=lambda path: path.stem)
-def test_a_broken_script_gets_its_lines(runs, path):
+@pytest.mark.parametrize("name", scripts("broken"))
+def test_a_broken_script_gets_its_lines(runs, name):
     """The line that saved, the one that changed it, the one that failed; the rest is what Python itself says."""
-    plain, explained = runs["plain"][path.stem], runs["explained"][path.stem]
-    want, got = planted(path), told(explained.err, path)
+    plain, explained = runs["plain"][name], runs["explained"][name]
+    want, got = planted(scripts("broken")[name]), told(explained.err, name)
 
     assert want.pop("saved", None) == got.pop("saved", None)
     assert want.pop("changed", set()) <= got.pop("changed", set())
@@ -86,27 +86,27 @@ def test_a_broken_script_gets_its_lines(runs, path):
     assert "<mark>" in page and "data:image/svg+xml" in page and "http" not in page.replace("http://www.w3.org", "")
 
 
-@pytest.mark.parametrize("path", scripts("doubtful"), ids=lambda path: path.stem)
-def test_a_doubtful_script_gets_its_doubts(runs, path):
+@pytest.mark.parametrize("name", scripts("doubtful"))
+def test_a_doubtful_script_gets_its_doubts(runs, name):
     """Each marked line, the words that stand beside the mark, and no other line."""
-    explained, plain = runs["explained"][path.stem], runs["plain"][path.stem]
+    explained, plain = runs["explained"][name], runs["plain"][name]
     marks = {
         number: line.partition("# DOUBT")[2].strip()
-        for number, line in enumerate(path.read_text().splitlines(), 1)
+        for number, line in enumerate(scripts("doubtful")[name].splitlines(), 1)
         if "# DOUBT" in line
     }
 
-    assert told(explained.err, path).get("doubt") == set(marks)
+    assert told(explained.err, name).get("doubt") == set(marks)
     said = re.sub("# DOUBT.*", "", explained.err)  # the source lines are printed, too
     for words in marks.values():
         assert words in said
     assert (explained.out, explained.status) == (plain.out, plain.status)
 
 
-@pytest.mark.parametrize("path", scripts("healthy"), ids=lambda path: path.stem)
-def test_a_healthy_script_is_left_alone(runs, path):
+@pytest.mark.parametrize("name", scripts("healthy"))
+def test_a_healthy_script_is_left_alone(runs, name):
     """The same output, the same errors, the same exit status; nothing is doubted."""
-    plain, explained = runs["plain"][path.stem], runs["explained"][path.stem]
+    plain, explained = runs["plain"][name], runs["explained"][name]
 
     assert vars(plain) | {"report": 0} == vars(explained) | {"report": 0}
     assert not explained.report.exists()
@@ -313,17 +313,11 @@ def test_a_gradient_that_is_none_is_explained(real_torch, tmp_path):
     assert found_in(real_torch, tmp_path, "w = None\nw.zero_()").explanation.row is None
 
 
-def test_without_a_script_the_usage_is_shown(capsys):
-    """A sentence, and status 2."""
-    with pytest.raises(SystemExit) as end:
+def test_options_end_where_the_script_begins(capsys):
+    """What follows the script, or the module, is not for us; without one there is a sentence, and status 2."""
+    with pytest.raises(SystemExit, match="2"):
         command.options_in(["--report", "r.html"])
-
-    assert end.value.code == 2
     assert "no script to run" in capsys.readouterr().err
-
-
-def test_options_end_where_the_script_begins():
-    """What follows the script, or the module, is not for us."""
     options, rest = command.options_in(["--doubts", "train.py", "--report", "x"])
     assert (options.doubts, options.script, options.report, rest) == (True, "train.py", None, ["--report", "x"])
     options, rest = command.options_in(["-m", "package.train", "--doubts"])

@@ -68,7 +68,7 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
         "function_writes": (
             "own_function",
             ("return x * x\n", "x.clamp_(-1, 1)  # CHANGED\n        return x\n"),
-            ("y = Square.apply(x)\n", "h = torch.nn.Linear(2, 2)(x).exp()  # SAVED\n"),
+            ("y = Square.apply(x)\n", "h = x.exp()  # SAVED\n"),
             ("y.sum().backward(retain_graph=True)\n", "Square.apply(h).sum().backward()  # FAILED\n"),
         ),
         # A rollout is stored in one tensor, step by step, while earlier steps are still needed.

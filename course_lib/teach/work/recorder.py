@@ -21,6 +21,7 @@ OURS = LIBRARY + os.sep, os.path.join(os.path.dirname(LIBRARY), "backscope.py") 
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
 MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
+NOT_ASKED = object()  # "was not looked into", where None says "there was none"
 NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__format__"}  # tensors in, no tensors out
 
 
@@ -193,9 +194,9 @@ class Recorder:
     def last_write(self):
         return self.writes[-1] if self.writes else None
 
-    def after(self, name, args, before, result, frame, last=None):
-        """A call has returned: did it make nodes, did it write? `last`: the last write before it, where it was looked
-        into: what was written inside of it since then is known already.
+    def after(self, name, args, before, result, frame, last=NOT_ASKED):
+        """A call has returned: did it make nodes, did it write? `last`: the last write before it, or None where there was
+        none; with it, what was written inside of the call is known already, and is not noted twice.
         """
         place = None
         one = result
@@ -212,7 +213,7 @@ class Recorder:
             self.calls.append((name, place, memories, node.name()))
         if node is None:
             self.follow(name, before, result, frame)
-        inside = set() if last is None else self.written_since(last)
+        inside = set() if last is NOT_ASKED else self.written_since(last)
         for tensor, version in before:
             if tensor._version != version and (self.memory(tensor), tensor._version) not in inside:
                 place = place or self.place(frame)
@@ -233,7 +234,7 @@ class Recorder:
                 each.after_norm(statistics, self.place(frame))
 
     def written_since(self, last):
-        """{(memory, version)} of the writes after this one."""
+        """{(memory, version)} of the writes after this one; of all of them for None."""
         found = set()
         for write in reversed(self.writes):
             if write is last:

@@ -152,6 +152,15 @@ def test_slots_that_an_earlier_pass_emptied_are_called_freed(torch):
     assert [svg.count("slots: FREED") for svg in drawn] == [1] * len(drawn)
 
 
+def test_a_box_says_freed_in_the_frame_whose_table_does(torch):
+    """What a node lets go of stands in its box as soon as it has run, and in each later frame."""
+    needs_pictures()
+    w = leaf(torch, 0.5)
+    drawn = pictures(step(torch.tanh(w) * 3).html)
+
+    assert [svg.count(" freed") for svg in drawn] == [0, 1, 2, 2]
+
+
 def test_words_are_escaped(torch):
     """What comes from outside cannot add elements to the page."""
     x = leaf(torch, 2.0)

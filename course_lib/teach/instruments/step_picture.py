@@ -184,6 +184,7 @@ class Pages:
                      for step in recording.steps for one in step.sent}  # fmt: skip
         self.holdings = self.all_holdings(frames)
         self.struck = {i for step in recording.steps for i, _, _ in step.written}
+        self.frees = {step.node for step in recording.steps if step.freed}
         emptied = [any(slot.state == FREED for slot in node.slots) for node in self.graph.nodes]
         self.emptied = {i for i, empty in enumerate(emptied) if empty}  # by an earlier pass
         nodes = dict.fromkeys(frame.step.node for frame in frames if frame.step is not None)
@@ -281,7 +282,7 @@ class Pages:
         return 5 * math.ceil(size / 5)  # boxes of about one width look calmer when they have one width
 
     def height(self, i):
-        more = self.graph.nodes[i].accumulates + (i in self.struck) + (i in self.emptied)
+        more = self.graph.nodes[i].accumulates + (i in self.struck) + (i in self.emptied) + (i in self.frees)
         return round(LINE * (len(self.name_lines(i)) + 2 + more) + 9)
 
     def lines(self, i, frame):
@@ -298,7 +299,7 @@ class Pages:
             changes = [written_line(before, after) for k, before, after in step.written if k == i] if step else []
             held += [(line, " i") for line in changes]
             held.append(("holds " + clip(frame.buffers[i]), ""))
-        elif state == "d" and i in frame.freed:
+        if i in frame.freed:
             held.append((f"{frame.freed[i]} freed", ""))
         if i in self.emptied:
             held.append(("slots: FREED", ""))

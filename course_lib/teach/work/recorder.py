@@ -195,8 +195,10 @@ class Recorder:
         return self.writes[-1] if self.writes else None
 
     def after(self, name, args, before, result, frame, last=NOT_ASKED):
-        """A call has returned: did it make nodes, did it write? `last`: the last write before it, or None where there was
-        none; with it, what was written inside of the call is known already, and is not noted twice.
+        """A call has returned: did it make nodes, did it write?
+
+        last: the last write before the call, None where there was none. Given it, what was written inside of the call
+        is known already, and is not noted twice.
         """
         place = None
         one = result

@@ -18,13 +18,7 @@ from course_lib.teach.practice.cells import expect_error
 GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"
 
 # Messages that are the words of whoever wrote the program, so that no row can know them.
-NOT_OURS = {
-    "saved_tensors_hooks_are_disabled": "the text is what was given to disable_saved_tensors_hooks",
-    "saved_tensors_hooks_disabled_inside": "the text is what was given to disable_saved_tensors_hooks",
-    "hook_raises_its_own_error": "the error was raised by a learner's hook",
-    "hook_stops_an_iteration": "the error was raised by a learner's hook",
-    "ours: left_out_of_linalg": "the error says itself what is to be done",
-}
+NOT_OURS = {"ours: left_out_of_linalg": "the error says itself what is to be done"}
 
 
 @pytest.fixture(autouse=True)

@@ -26,15 +26,6 @@ def value_of(tensor):
     return tuple(tensor.shape), str(tensor.dtype), tensor.detach().tolist()
 
 
-def seen(value):
-    """Numbers, texts and containers of them in place of tensors."""
-    if hasattr(value, "detach"):
-        return value.detach().tolist()
-    if isinstance(value, dict):
-        return {k: seen(v) for k, v in value.items()}
-    return [seen(v) for v in value] if isinstance(value, list | tuple) else value
-
-
 def name_of(node):
     """The node's name, or None."""
     return None if node is None else node.name()

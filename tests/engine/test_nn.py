@@ -6,9 +6,9 @@ import pickle
 import warnings
 
 import pytest
-from facts import seen
 
 import course_lib
+from tests.programs.kit import seen
 
 
 def counted(torch, module):

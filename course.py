@@ -515,7 +515,7 @@ where = None if found is None or not found.origin else os.path.dirname(found.ori
 layout = None
 if sys.argv[1] == "draw" and where:
     try:
-        from course_lib.teach.pictures.layout import layout_engine
+        from backscope.pictures.layout import layout_engine
         layout = layout_engine()
     except Exception as error:
         layout = ("text", "No picture can be drawn: " + str(error))
@@ -1348,7 +1348,7 @@ def help_after_a_restart(folder):
     """Have every kernel load what says, after a restart, which cells have to be run again."""
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    extension = "course_lib.teach.practice.kernel_start"
+    extension = "coursekit.notebook.kernel_start"
     (profile / "ipython_kernel_config.py").write_text(
         "c.InteractiveShellApp.extensions = [{!r}]\n".format(extension), encoding="utf-8")
 
@@ -1434,7 +1434,7 @@ def command_check(options):
     """All of CI but the browser; each job runs even when an earlier one is red."""
     environment = ensure_environment(["dev"])
     python = str(environment.python)
-    prove = [python, "-m", "course_lib.teach.practice.prove"]
+    prove = [python, "-m", "coursekit.judge.prove"]
     if options.json:
         return run(prove + ["--json"])
     jobs = [("lint", [python, "-m", "ruff", "check", "."]), ("proof", prove)]
@@ -1464,7 +1464,7 @@ def command_site(options):
 def command_handout(options):
     environment = ensure_environment(["dev"])
     words = ["--lessons", options.lessons, "--to", os.path.abspath(options.to)]
-    return run([str(environment.python), "-m", "course_lib.teach.classroom", "handout"] + words)
+    return run([str(environment.python), "-m", "coursekit.classroom", "handout"] + words)
 
 
 def command_grade(options):
@@ -1472,7 +1472,7 @@ def command_grade(options):
     words = [os.path.abspath(options.folder), "--seconds", str(options.seconds)]
     words += ["--to", os.path.abspath(options.to)] if options.to else []
     words += ["--at-once", str(options.at_once)] if options.at_once else []
-    return run([str(environment.python), "-m", "course_lib.teach.classroom", "grade"] + words, patient=True)
+    return run([str(environment.python), "-m", "coursekit.classroom", "grade"] + words, patient=True)
 
 
 def command_lite(options):

@@ -960,8 +960,8 @@ def use_modes():
 def timed(job):
     return min(bench.one_turn(job, 5) for _ in range(4))
 def use_instruments():
-    from course_lib.teach import ledger, step, watch
-    from course_lib.teach import draw
+    from backscope import ledger, step, watch
+    from backscope import draw
     with watch() as log, ledger() as held:
         for _ in range(20):
             job.run()
@@ -984,8 +984,8 @@ print(bench.json.dumps(bench.median(ratios)))
 """
 
 INSTRUMENT = COMMON + """
-from course_lib.teach import ledger, step
-from course_lib.teach import draw
+from backscope import ledger, step
+from backscope import draw
 def chain(n):
     x = bench.leaf(lib, bench.only(1, 1))
     y = x
@@ -1001,9 +1001,9 @@ def seconds(work):
     return time.perf_counter() - begin
 if WHAT in ("watch", "explain", "doubts", "held"):
     import contextlib
-    from course_lib.teach import watch
-    from course_lib.teach.work.doubts import Doubts
-    from course_lib.teach.work.recorder import Recorder
+    from backscope import watch
+    from backscope.script.doubts import Doubts
+    from backscope.script.recorder import Recorder
     one_step = bench.NETWORK[NAME](lib, *SIZE).run
     @contextlib.contextmanager
     def explained(doubtful=False):

@@ -71,7 +71,7 @@ def is_lesson(path: Path) -> bool:
 
 
 def target(source: Path) -> Path:
-    """Where the notebook of a source lies: notebooks/src/07_x.py -> notebooks/07_x.ipynb."""
+    """Where the notebook of a source lies: lessons/07_x/lesson.py -> notebooks/07_x.ipynb."""
     return source.parent.parent / (source.stem + ".ipynb")
 
 

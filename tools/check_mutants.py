@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 import course_lib  # noqa: E402
 from course_lib.teach.practice import prove  # noqa: E402
-from course_lib.teach.practice.lesson import lesson_numbers  # noqa: E402
+from coursekit.notebook.lesson import lesson_numbers  # noqa: E402
 
 VERDICTS = ("almost", "not_yet")
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 os.environ["COURSE_LAYOUT"] = "wasm"
 
 import course_lib as torch  # noqa: E402
-from course_lib.teach.pictures.draw import draw  # noqa: E402
+from backscope.pictures.draw import draw  # noqa: E402
 
 
 def modified_in_place():

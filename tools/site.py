@@ -46,8 +46,8 @@ SAMPLE = "07.3", "uncounted"  # an exercise, and one of its wrong answers
 
 def sample():
     """A wrong answer to an exercise, and the card that it gets, as the lesson shows it."""
-    from course_lib.teach.practice import card as cards
-    from course_lib.teach.practice import exercise
+    from coursekit.notebook import card as cards
+    from coursekit.judge import exercise
 
     torch = importlib.import_module("course_lib")
     ident, name = SAMPLE
@@ -99,7 +99,7 @@ def error_index():
     sys.path.insert(0, str(ROOT / "tests" / "teach"))
     from explain_cures import CURES
 
-    from course_lib.teach.explain.report import LESSONS, explain
+    from backscope.explaining.report import LESSONS, explain
 
     files = {int(n): file for n, _, _, _, file in lessons()}
     by_lesson = {}

@@ -35,7 +35,7 @@ INSTEAD = {
     },  # fmt: skip
     "torch.autograd": {
         "forward_ad": "Use autograd.functional.jvp: this engine goes backward only.",
-        "profiler": "Use course_lib.teach.instruments.watch, or time.perf_counter.",
+        "profiler": "Use backscope.events.watch, or time.perf_counter.",
     },
     "torch.Tensor": {
         **dict.fromkeys(("int", "short"), "Use .long(), .float() or .double()."),

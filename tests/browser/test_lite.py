@@ -18,7 +18,7 @@ from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
 from lab import ROOT, screenshot, served, tool
 
 import course_lib
-from course_lib.teach.pictures import draw, in_browser, layout
+from backscope.pictures import draw, in_browser, layout
 
 GIVEN = os.environ.get("COURSE_PYODIDE", "")
 FOLDER = None if GIVEN in ("", "online") else Path(GIVEN)

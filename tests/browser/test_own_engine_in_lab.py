@@ -9,8 +9,8 @@ import nbformat
 from lab import PATIENCE, open_notebook, outcome, pictures, screenshot, type_over
 from playwright.sync_api import expect
 
-from course_lib.teach.building import stages
-from course_lib.teach.building.mistakes import known
+from coursekit.own_engine import stages
+from coursekit.own_engine.mistakes import known
 
 LESSONS = range(stages.LAST + 1)
 

@@ -11,10 +11,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from course_lib.teach.classroom import grade
-from course_lib.teach.practice import exercise as ex
-from course_lib.teach.practice.lesson import lesson
-from course_lib.teach.practice.prove import Cell, recognise
+from coursekit.classroom import grade
+from coursekit.judge import exercise as ex
+from coursekit.notebook.lesson import lesson
+from coursekit.judge.prove import Cell, recognise
 
 
 @dataclass
@@ -215,15 +215,15 @@ for name in list(globals()):
 FORGERIES = cells_in(
     r"""
 ## judge replaced
-import course_lib.teach.practice.exercise as e
+import coursekit.judge.exercise as e
 e.judge = lambda exercise, *a, **k: e.Result(exercise.id, 'correct', 'yes')
 ## code replaced
-import course_lib.teach.practice.exercise as e
+import coursekit.judge.exercise as e
 def result_of(exercise, verdict, calls):
     return Result(exercise.id, CORRECT, 'yes')
 e.result_of.__code__ = result_of.__code__
 ## check replaced
-from course_lib.teach.practice.exercise import correct
+from coursekit.judge.exercise import correct
 for each in L.exercises.values():
     object.__setattr__(each, 'check', lambda answer, torch: correct('yes'))
 ## engine replaced
@@ -239,7 +239,7 @@ numpy.allclose = math.isclose = yes
 run = L._run
 run.report(kind='verdict', id='ID', outcome='correct', text='yes', details=[], printed='', mistake='', cell=1)
 ## tell called
-import course_lib.teach.practice.exercise as e
+import coursekit.judge.exercise as e
 L._run.tell(L.exercises['ID'], e.Result('ID', 'correct', 'yes'))
 ## solution read
 for each in L.exercises.values():

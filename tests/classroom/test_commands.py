@@ -10,7 +10,7 @@ import time
 import pytest
 
 import course
-from course_lib.teach.classroom import __main__ as command
+from coursekit.classroom import __main__ as command
 from tests.classroom import copies
 
 
@@ -41,7 +41,7 @@ def test_ctrl_c_writes_what_was_graded(tmp_path):
         copies.honest(1, copies.solved).write(tmp_path / "came" / f"s{number}_01.ipynb")
     hanging = copies.with_cell(copies.honest(1, copies.solved), copies.HOSTILE["loop in C"], 1)
     hanging.write(tmp_path / "came" / "a_01.ipynb")
-    words = [sys.executable, "-m", "course_lib.teach.classroom", "grade", str(tmp_path / "came"), "--at-once", "1"]
+    words = [sys.executable, "-m", "coursekit.classroom", "grade", str(tmp_path / "came"), "--at-once", "1"]
     running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=course.ROOT)
     deadline = time.monotonic() + 60
     while not (tmp_path / "came-graded").exists() and time.monotonic() < deadline:

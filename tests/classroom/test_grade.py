@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from course_lib.teach.classroom import __main__ as command
-from course_lib.teach.classroom import grade, pages
-from course_lib.teach.practice import exercise as ex
+from coursekit.classroom import __main__ as command
+from coursekit.classroom import grade, pages
+from coursekit.judge import exercise as ex
 from tests.classroom import copies
 
 LESSON = 2
@@ -67,7 +67,7 @@ def test_a_replaced_judge_is_named(school):
     """The page of a notebook that replaces the judge says what it replaced."""
     page = (school.graded / "students" / "judge_replaced.html").read_text(encoding="utf-8")
 
-    assert "course_lib.teach.practice.exercise.judge" in page
+    assert "coursekit.judge.exercise.judge" in page
 
 
 REMARKS = {

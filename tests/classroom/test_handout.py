@@ -7,9 +7,9 @@ import re
 import pytest
 
 import course
-from course_lib.teach.classroom import handout
-from course_lib.teach.classroom.grade import lesson_files
-from course_lib.teach.practice.lesson import lesson
+from coursekit.classroom import handout
+from coursekit.classroom.grade import lesson_files
+from coursekit.notebook.lesson import lesson
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from course_lib.teach.classroom import returned
-from course_lib.teach.classroom.grade import lesson_files
+from coursekit.classroom import returned
+from coursekit.classroom.grade import lesson_files
 from tests.classroom import copies
 
 TITLES = {number: path.stem for number, path in lesson_files().items()}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from course_lib.teach.classroom import grade  # noqa: E402
+from coursekit.classroom import grade  # noqa: E402
 from tests.classroom import copies  # noqa: E402
 
 LESSONS = range(1, 10)

@@ -5,10 +5,10 @@ import ast
 from check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties
 
 import course_lib
-from course_lib.teach.practice import prove
+from coursekit.judge import prove
 
 SAMPLE = """
-from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def check(answer, torch):

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from course_lib.teach.practice import prove
-from course_lib.teach.practice.lesson import lesson_numbers
+from coursekit.judge import prove
+from coursekit.notebook.lesson import lesson_numbers
 
 LESSONS = {number: prove.exercises_of(number) for number in lesson_numbers()}
 

@@ -13,7 +13,7 @@ import build_notebooks
 import nbformat
 import pytest
 
-from course_lib.teach.building import stages
+from coursekit.own_engine import stages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = ROOT / "notebooks"

@@ -62,7 +62,7 @@ def prepare(library: str, scratch: str) -> None:
         torch = importlib.import_module(library)
         torch.optim.SGD([torch.ones(1)], lr=1.0)  # PyTorch's first optimizer loads 300 modules
     if hasattr(os, "fork"):
-        from course_lib.teach.instruments import processes
+        from coursekit.notebook import processes
 
         processes.subprocess = Forked
 

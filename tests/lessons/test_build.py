@@ -92,7 +92,7 @@ DRAWN = """
 
 # %%
 import course_lib as torch
-from course_lib.teach import draw
+from backscope import draw
 
 draw((torch.ones(2, requires_grad=True) * 2).sum())
 """

@@ -4,7 +4,7 @@ import puzzles
 import pytest
 import questions
 
-from course_lib.teach.practice import prove
+from coursekit.judge import prove
 
 
 def test_each_puzzle_of_a_lesson_has_its_cell_and_its_exercise():

@@ -107,16 +107,16 @@ def test_check_runs_lint_tests_and_proof_and_a_red_job_stops_no_other(ran, capsy
     ran.ends["ruff"] = 1
     assert 1 == course.main(["check"])
 
-    assert ["ruff", "pytest", "course_lib.teach.practice.prove"] * 2 == [command[2] for command in ran.commands]
+    assert ["ruff", "pytest", "coursekit.judge.prove"] * 2 == [command[2] for command in ran.commands]
     assert "lint RED, tests green, proof green" in capsys.readouterr().out
 
 
 def test_json_leaves_stdout_to_the_proof(ran, capsys):
     """`check --json` prints nothing of its own on stdout and forwards the proof's status."""
-    ran.ends["course_lib.teach.practice.prove"] = 3
+    ran.ends["coursekit.judge.prove"] = 3
 
     assert 3 == course.main(["check", "--json"])
-    assert [["python", "-m", "course_lib.teach.practice.prove", "--json"]] == ran.commands
+    assert [["python", "-m", "coursekit.judge.prove", "--json"]] == ran.commands
     assert "" == capsys.readouterr().out
 
 

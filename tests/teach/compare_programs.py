@@ -1,7 +1,7 @@
 """Small programs that draw, change something, and draw again; each returns the Comparison."""
 
-from course_lib.teach.pictures.compare import compare
-from course_lib.teach.pictures.draw import draw
+from backscope.graph.compare import compare
+from backscope.pictures.draw import draw
 
 
 def write_into_a_view(torch):

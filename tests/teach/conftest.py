@@ -6,8 +6,8 @@ import pytest
 
 from course_lib.engine import ops
 from course_lib.engine.grad_mode import ON, state
-from course_lib.teach.instruments import recorder_engine
-from course_lib.teach.instruments.recording import here
+from backscope.events import recorder_engine
+from backscope.events.recording import here
 
 
 def nothing_is_attached():

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, not_yet
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def check_double(answer, torch):
@@ -96,7 +96,7 @@ NOTEBOOK = """# ---
 
 # %%
 import course_lib as torch
-from course_lib.teach.practice.lesson import Lesson
+from coursekit.notebook.lesson import Lesson
 from exercise_samples import DOUBLE, SAVED
 
 L = Lesson(98, [DOUBLE, SAVED])

@@ -1,4 +1,4 @@
-"""The pictures of the gallery: the cells of notebooks/src/90_gallery.py, each run in a namespace of its own.
+"""The pictures of the gallery: the cells of lessons/90_gallery/lesson.py, each run in a namespace of its own.
 
 What they say is compared elsewhere: by nbval with the notebook, and in tests/lessons/test_swap.py on PyTorch.
 """

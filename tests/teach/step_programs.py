@@ -1,6 +1,6 @@
 """Programs whose trace, as `step` tells it, must be the same on both libraries."""
 
-from course_lib.teach.instruments.step import step
+from backscope.stepping.step import step
 
 
 def leaf(torch, value):

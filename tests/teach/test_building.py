@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from refusals import raises
 
-from course_lib.teach.building import checkpoints, judge, proving, stages
-from course_lib.teach.building.drawable import drawable, show_slots
-from course_lib.teach.building.mistakes import edited, known
-from course_lib.teach.pictures.draw import draw
-from course_lib.teach.practice.lesson import lesson
+from coursekit.own_engine import checkpoints, judge, proving, stages
+from coursekit.own_engine.drawable import drawable, show_slots
+from coursekit.own_engine.mistakes import edited, known
+from backscope.pictures.draw import draw
+from coursekit.notebook.lesson import lesson
 
 LESSONS = range(stages.LAST + 1)
 
@@ -258,7 +258,7 @@ def test_the_lesson_prints_the_verdict_keeps_it_and_reads_the_file_again(tmp_pat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
     shown = []
-    monkeypatch.setattr("course_lib.teach.practice.lesson.show_picture", shown.append)
+    monkeypatch.setattr("coursekit.notebook.lesson.show_picture", shown.append)
     L = lesson(7)
     L.build()
     (tmp_path / judge.NAME).write_text(stages.stage(6) + "forgotten\n", encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 import learners_tests
 import pytest
 
-from course_lib.teach.building import checkpoints, defects, judge, stages, training
-from course_lib.teach.building.mistakes import edited
-from course_lib.teach.practice.lesson import lesson
+from coursekit.own_engine import checkpoints, defects, judge, stages, training
+from coursekit.own_engine.mistakes import edited
+from coursekit.notebook.lesson import lesson
 
 TESTS = Path(learners_tests.__file__).read_text(encoding="utf-8")
 

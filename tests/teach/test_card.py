@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.events import EventManager, post_run_cell
 
-from course_lib.teach.practice import card, verdicts
-from course_lib.teach.practice import exercise as ex
-from course_lib.teach.practice.cells import expect_error
-from course_lib.teach.practice.lesson import lesson
+from coursekit.notebook import card
+from coursekit.judge import verdicts
+from coursekit.judge import exercise as ex
+from coursekit.notebook.cells import expect_error
+from coursekit.notebook.lesson import lesson
 
 MESSAGE = "one of the variables needed for gradient computation has been modified by an inplace operation: <[2]> & more"
 

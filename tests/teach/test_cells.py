@@ -9,8 +9,9 @@ import weakref
 import pytest
 
 import course_lib
-from course_lib.teach.practice import cells, exercise, prove
-from course_lib.teach.practice.cells import expect_error, show
+from coursekit.notebook import cells
+from coursekit.judge import exercise, prove
+from coursekit.notebook.cells import expect_error, show
 
 
 def test_a_caught_error_keeps_nothing_alive():
@@ -142,8 +143,8 @@ def test_an_unknown_name_is_an_error_in_words():
 def test_the_public_names_are_functions_in_every_import_order():
     """`draw` and `lesson` are also the names of files: the functions must win."""
     teach = importlib.import_module("course_lib.teach")
-    importlib.import_module("course_lib.teach.practice.lesson")
-    importlib.import_module("course_lib.teach.pictures.draw")
+    importlib.import_module("coursekit.notebook.lesson")
+    importlib.import_module("backscope.pictures.draw")
 
     assert all(callable(getattr(teach, name)) for name in teach.__all__)
     assert teach.__all__ == sorted(teach.__all__) and {"compare", "draw", "explain", "lesson"} < set(teach.__all__)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from refusals import raises
 
 import course_lib
-from course_lib.teach import chart, contour, grids, pixels
+from coursekit import chart, contour, grids, pixels
 
 PANELS = {"one": {"ours": {1: 10, 4: 2000}, "theirs": {1: 2.5}}, "two": {"ours": {1: 3}}}
 

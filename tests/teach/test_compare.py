@@ -9,10 +9,10 @@ import pytest
 from refusals import raises
 
 import course_lib
-from course_lib.teach.pictures import layout
-from course_lib.teach.pictures.compare import AFTER, BEFORE, PairDrawing, compare
-from course_lib.teach.pictures.dotsource import YELLOW
-from course_lib.teach.pictures.draw import draw
+from backscope.pictures import layout
+from backscope.graph.compare import AFTER, BEFORE, PairDrawing, compare
+from backscope.pictures.dotsource import YELLOW
+from backscope.pictures.draw import draw
 
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 TEXTS = re.split(r"^===== (\w+)\n", (Path(__file__).parent / "compare_listings.txt").read_text("utf-8"), flags=re.M)[1:]

@@ -3,8 +3,8 @@
 import tomllib
 from pathlib import Path
 
-from course_lib.teach import digits
-from course_lib.teach.data.digits import FILE
+from coursekit import digits
+from coursekit.data.digits import FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,5 +36,5 @@ def test_source_licence_and_citation_stand_beside_them():
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
 
     assert all(word in text for word in ("Alpaydin", "Kaynak", "UCI", "CC BY 4.0", "10.24432/C50P49", "Changed"))
-    assert data["course_lib.teach.data"] == [FILE.name, FILE.with_suffix(".txt").name]
+    assert data["coursekit.data"] == [FILE.name, FILE.with_suffix(".txt").name]
     assert FILE.stat().st_size < 60_000

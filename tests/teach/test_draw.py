@@ -11,9 +11,9 @@ import weakref
 import pytest
 from refusals import raises
 
-from course_lib.teach.pictures import layout
-from course_lib.teach.pictures.dotsource import Drawing
-from course_lib.teach.pictures.draw import Picture, draw
+from backscope.pictures import layout
+from backscope.pictures.dotsource import Drawing
+from backscope.pictures.draw import Picture, draw
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import types
 import pytest
 from exercise_samples import DOUBLE, SAVED, changed
 
-from course_lib.teach.practice.exercise import define, engine_for, judge, not_yet
+from coursekit.judge.exercise import define, engine_for, judge, not_yet
 
 
 def written(source, torch, name="double"):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from exercise_samples import DOUBLE, changed
 
-from course_lib.teach.practice import bounds
-from course_lib.teach.practice.exercise import correct, define, judge, not_yet
-from course_lib.teach.practice.guard import anomaly_mode
+from coursekit.judge import bounds
+from coursekit.judge.exercise import correct, define, judge, not_yet
+from coursekit.judge.guard import anomaly_mode
 
 
 @pytest.fixture(autouse=True)

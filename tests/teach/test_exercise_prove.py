@@ -7,8 +7,8 @@ import json
 import pytest
 from exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
 
-from course_lib.teach.practice import prove
-from course_lib.teach.practice.exercise import Mistake, almost, correct, not_yet
+from coursekit.judge import prove
+from coursekit.judge.exercise import Mistake, almost, correct, not_yet
 
 OURS = importlib.import_module("course_lib")
 

@@ -12,8 +12,8 @@ from explain_cures import CURES, run
 from refusals import raises
 
 import course_lib
-from course_lib.teach.explain.report import LESSONS, ROWS, explain
-from course_lib.teach.practice.cells import expect_error
+from backscope.explaining.report import LESSONS, ROWS, explain
+from coursekit.notebook.cells import expect_error
 
 GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"
 
@@ -24,7 +24,7 @@ NOT_OURS = {"ours: left_out_of_linalg": "the error says itself what is to be don
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
     """No error of an earlier test is the last one."""
-    monkeypatch.setattr(sys.modules["course_lib.teach.explain.report"], "_remembered", None)
+    monkeypatch.setattr(sys.modules["backscope.explaining.report"], "_remembered", None)
     monkeypatch.delattr(sys, "last_value", raising=False)
 
 

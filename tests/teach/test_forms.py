@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from course_lib.teach.practice.forms import fits, fitted, too_long
+from coursekit.judge.forms import fits, fitted, too_long
 
 SAME = [
     # the solution's value, and ways to write it

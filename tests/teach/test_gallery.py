@@ -7,10 +7,10 @@ import re
 import gallery
 import pytest
 
-from course_lib.teach import compare, draw, explain, ledger, step, watch
-from course_lib.teach.instruments import step_picture
-from course_lib.teach.pictures import dotsource, layout
-from course_lib.teach.pictures.legend import SAMPLES
+from backscope import compare, draw, explain, ledger, step, watch
+from backscope.stepping import step_picture
+from backscope.pictures import dotsource, layout
+from backscope.pictures.legend import SAMPLES
 
 DATA = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 WORDS_ALONE = {  # a table or a list

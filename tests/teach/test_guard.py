@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from course_lib.teach.practice import guard
-from course_lib.teach.practice.exercise import Exercise, Mistake, almost, correct, define, judge, not_yet
+from coursekit.judge import guard
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, define, judge, not_yet
 
 
 def record(check, may_change=(), parameters="torch, x, things", mistakes=()):

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from course_lib.teach import home
+from coursekit import home
 from course_lib.teach.exercises.lesson_00 import EXERCISES
 from course_lib.teach.exercises.lesson_14 import EXERCISES as LESSON_14
-from course_lib.teach.practice.home import solved
+from coursekit.notebook.home import solved
 
 
 @pytest.fixture

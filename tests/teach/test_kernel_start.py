@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_lib.teach.practice import kernel_start
+from coursekit.notebook import kernel_start
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import pytest
 from refusals import raises
 
 import course_lib
-from course_lib.teach.pictures import lanes, layout
-from course_lib.teach.pictures.dotsource import Drawing
-from course_lib.teach.pictures.draw import draw
+from backscope.pictures import lanes, layout
+from backscope.pictures.dotsource import Drawing
+from backscope.pictures.draw import draw
 
 PROGRAMS = pytest.mark.parametrize("title", gallery.DRAWN)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])

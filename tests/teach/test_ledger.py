@@ -12,7 +12,7 @@ import pytest
 from refusals import raises
 
 import course_lib
-from course_lib.teach import ledger, watch
+from backscope import ledger, watch
 
 FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax
 

@@ -4,9 +4,9 @@ import pytest
 from exercise_samples import DOUBLE, SAVED, changed
 
 import course_lib
-from course_lib.teach.practice.exercise import correct, define
-from course_lib.teach.practice.lesson import Lesson, lesson
-from course_lib.teach.practice.progress import Progress
+from coursekit.judge.exercise import correct, define
+from coursekit.notebook.lesson import Lesson, lesson
+from coursekit.notebook.progress import Progress
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 import pytest
 
-from course_lib.teach import draw, expect_error, explain, ledger, step, watch
+from backscope import draw, explain, ledger, step, watch
+from coursekit import expect_error
 
 
 def model_of(torch, depth=3):

@@ -8,8 +8,8 @@ import types
 import pytest
 
 import course_lib
-from course_lib.teach.instruments import processes as module
-from course_lib.teach.instruments.processes import processes
+from coursekit.notebook import processes as module
+from coursekit.notebook.processes import processes
 
 
 @pytest.fixture

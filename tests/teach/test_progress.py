@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teach.practice import progress as module
-from course_lib.teach.practice.progress import Progress, location
+from coursekit.notebook import progress as module
+from coursekit.notebook.progress import Progress, location
 
 
 @pytest.fixture

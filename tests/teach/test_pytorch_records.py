@@ -2,9 +2,9 @@
 
 import pytest
 
-from course_lib.teach import records
-from course_lib.teach.records.differences import DIFFERENCES, differences
-from course_lib.teach.records.programs import PROGRAMS
+from coursekit import records
+from coursekit.records.differences import DIFFERENCES, differences
+from coursekit.records.programs import PROGRAMS
 
 
 def test_every_program_has_its_record():

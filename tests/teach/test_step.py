@@ -9,7 +9,7 @@ from refusals import raises
 from step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
 
 import course_lib
-from course_lib.teach.instruments.step import step
+from backscope.stepping.step import step
 
 
 @pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)

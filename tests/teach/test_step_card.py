@@ -10,9 +10,9 @@ import pytest
 from step_programs import FAILING, FINE, diamond, leaf
 
 import course_lib
-from course_lib.teach.instruments.step import step
-from course_lib.teach.pictures import layout
-from course_lib.teach.pictures.lanes import text_width
+from backscope.stepping.step import step
+from backscope.pictures import layout
+from backscope.pictures.lanes import text_width
 
 
 def needs_pictures():

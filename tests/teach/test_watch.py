@@ -8,7 +8,7 @@ from refusals import raises
 
 import course_lib
 from course_lib.engine.version import VersionCounter
-from course_lib.teach import draw, ledger, watch
+from backscope import draw, ledger, watch
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 def run_plainly(script, arguments):
     """As `python script.py` does."""
-    from course_lib.teach.work import command
+    from backscope.script import command
 
     sys.argv = [script, *arguments]
     command.run(command.options_in([script])[0], arguments)
@@ -40,7 +40,7 @@ def in_a_child(folder, how, script):
     for number, ending in ((1, ".out"), (2, ".err")):
         os.dup2(os.open(f"{name}{ending}", os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
     os.chdir(folder)
-    from course_lib.teach.work import command
+    from backscope.script import command
 
     words = ["--doubts", "--report", f"{name}.html", script, "an argument"]
     status = status_of(

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 from scripts import scripts
 
-from course_lib.teach.work import command, findings
-from course_lib.teach.work.doubts import Doubts
-from course_lib.teach.work.recorder import Recorder
+from backscope.script import command, findings
+from backscope.script.doubts import Doubts
+from backscope.script.recorder import Recorder
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

@@ -1,0 +1,291 @@
+"""The recorder's eyes in our engine: what is saved, used and let go, and which counters move.
+
+The engine calls `note_node` for every node while a recording is open; a slot that is being followed keeps all its
+fields and changes its class to one that says when it is used and when it dies. A version counter that is watched
+changes its class, too. With no recording open nothing of this is attached anywhere.
+"""
+
+import sys
+import threading
+from contextlib import suppress
+from functools import partial
+
+from course_lib.autograd.anomaly_mode import is_engine_file
+from course_lib.engine import backward as engine
+from course_lib.engine import grad_mode, ops, saved
+from course_lib.engine.tensor import Tensor, counter_of
+from course_lib.engine.version import VersionCounter
+from backscope.events.recording import (
+    REFUSED,
+    SAVED,
+    UNPACKED,
+    VERSION,
+    Event,
+    Kept,
+    Thing,
+    caller_of,
+    here,
+    inner_frames,
+    maker_of,
+    memory_size,
+    place_of,
+    tell_use,
+    user_place,
+    watch_leaf,
+    writer_name,
+)
+from backscope.graph.tensor_facts import ask, is_tensor
+
+state = grad_mode.state
+_switching = threading.Lock()
+_users = [0]  # threads that have recordings open
+
+
+def attach():
+    """Have the engine call `note_node` in this thread."""
+    state.recorders += 1
+    state.update()
+    with _switching:
+        if note_node not in ops.INSTRUMENTS:
+            ops.INSTRUMENTS.append(note_node)
+        _users[0] += 1
+
+
+def detach():
+    """The opposite of attach."""
+    state.recorders -= 1
+    state.update()
+    with _switching:
+        _users[0] -= 1
+        if not _users[0]:
+            ops.INSTRUMENTS.remove(note_node)
+
+
+# --- what is saved -----------------------------------------------------------------------------
+
+_followed = {}  # id of a slot object -> Kept
+_classes = {}
+_ANOTHER = object()  # no tensor's node: makes generated code ask unpack(), as a changed history would
+
+
+class Followed:
+    """Mixed into the class of a slot that a recording follows: the slot then says when it is used and when it dies."""
+
+    __slots__ = ()
+
+    def unpack(self, node):
+        return looked_at(self, super().unpack, node, sys._getframe(1))
+
+    def read(self, node, *form):
+        look = super().read
+        return looked_at(self, (lambda node: look(node, *form)) if form else look, node, sys._getframe(1))
+
+    def __del__(self):
+        kept = _followed.pop(id(self), None)
+        if kept is not None:
+            kept.let_go()
+
+
+def looked_at(slot, look, node, frame):
+    """A slot is asked for its tensor: let it answer as it would, and tell who watches."""
+    kept = _followed.get(id(slot))
+    if kept is None or slot.history is not _ANOTHER:
+        return look(node)
+    watching = [r for r in kept.recordings if r.unpacks and r.open]
+    slot.history = kept.history
+    try:
+        tensor = look(node)
+    except RuntimeError:
+        if is_use(frame):
+            tell_use(kept, watching, REFUSED, version_now(slot))
+        raise
+    finally:
+        if watching:
+            slot.history = _ANOTHER
+    if is_use(frame):
+        tell_use(kept, watching, UNPACKED, kept.version)
+    return tensor
+
+
+def is_use(frame):
+    """True when the call from this frame is a backward pass, and not somebody who looks at `node._saved_x`."""
+    if state.task is None:
+        return False
+    return frame.f_code.co_filename != saved.__file__ or frame.f_back.f_code.co_filename == engine.__file__
+
+
+def version_now(slot):
+    tensor = slot.tensor
+    return None if tensor is None else 0 if tensor.version is None else tensor.version.value
+
+
+def followed_class(cls):
+    """The same class with `Followed` mixed in; it adds no field, so that a slot can change over to it."""
+    if cls not in _classes:
+        _classes[cls] = type(cls.__name__, (Followed, cls), {"__slots__": ()})
+    return _classes[cls]
+
+
+def note_node(node, result):
+    """Called by our engine for every node that is recorded while a recording is open in this thread."""
+    recordings = tuple(here.open)
+    if not recordings:
+        return
+    maker = maker_of("course_lib", node, node.sequence_nr)
+    owner = getattr(result, "node", None)
+    if owner is not None and owner is not node and is_tensor(result) and ask(result, "_base") is not None:
+        maker.inside = " in CopySlices"  # a write to a view: the base's new history holds this node
+    where = user_place()
+    found = []
+    for name in node.saved_tensor_names:
+        slot = getattr(node, "kept_" + name, None)
+        several = type(slot) is list
+        for index, one in enumerate(slot if several else [slot]):
+            if one is not None and one is not saved.FREED and id(one) not in _followed:
+                kept = follow(one, result, maker, where, recordings)
+                if kept is not None:
+                    kept.put_in(maker, name, index if several else None, one.is_output)
+                    found.append(kept)
+    for recording in recordings:
+        at = before_own_write(recording, result)
+        for kept in found:
+            recording.meet(kept.thing)
+            event = Event(SAVED, kept, version=kept.version, where=where)
+            if at is not None and not kept.is_result:
+                recording.events.insert(at, event)
+                at += 1
+            else:
+                recording.note(event)
+        if recording.unpacks:
+            watch_inputs_and_results(node, result, maker, recording)
+
+
+def follow(slot, result, maker, where, recordings):
+    """Start to follow one slot. None for a Python number, which is not shown on PyTorch either."""
+    tensor, packed = slot.tensor, False
+    if tensor is None:
+        tensor, packed = getattr(slot, "packed", None), True
+    if isinstance(tensor, saved.WrappedNumber):
+        return None
+    if not isinstance(tensor, Tensor):
+        thing, nbytes = Thing(None, spot=(id(slot), 0, (), ())), 0  # hooks made something else of it
+    else:
+        known = tensor
+        if slot.is_output:
+            known = result if isinstance(result, Tensor) and result.array is tensor.array else None
+            origin = maker
+        else:
+            origin = None if tensor.node is None else maker_of("course_lib", tensor.node, tensor.node.sequence_nr)
+        thing = Thing(tensor, None if packed else known, origin, not slot.is_output and is_leaf_memory(tensor))
+        nbytes = memory_size(tensor)
+    kept = Kept(thing, slot.version, nbytes, where, recordings)
+    kept.packed = packed
+    _followed[id(slot)] = kept
+    slot.__class__ = followed_class(type(slot))
+    if any(recording.unpacks for recording in recordings):
+        kept.history, slot.history = slot.history, _ANOTHER
+    return kept
+
+
+def is_leaf_memory(tensor):
+    """True when the memory was not computed by a recorded operation: a parameter's, or plain data's."""
+    if tensor.node is None:
+        return tensor.meta is None or tensor.meta.view is None or tensor.meta.view.base.node is None
+    view = None if tensor.meta is None else tensor.meta.view
+    return view is not None and view.base.node is None
+
+
+def before_own_write(recording, result):
+    """Where the inputs of an in-place operation belong: before the write that the same call has just made."""
+    if not recording.events or not isinstance(result, Tensor) or type(result.version) is not WatchedCounter:
+        return None
+    last = recording.events[-1]
+    wrote, frames = _last_write
+    if last.kind != VERSION or wrote is not result.version or last.version != result.version.value:
+        return None
+    frame = sys._getframe(2)
+    while frame is not None and is_engine_file(frame.f_code.co_filename):
+        if id(frame) in frames:
+            return len(recording.events) - 1
+        frame = frame.f_back
+    return None
+
+
+# --- writes and leaves -------------------------------------------------------------------------
+
+_value = VersionCounter.value
+_watched = {}  # id of a counter -> (counter, Thing, recordings)
+_last_write = (None, ())
+
+
+class WatchedCounter(VersionCounter):
+    """A version counter that says when it moves."""
+
+    __slots__ = ()
+
+    @property
+    def value(self):
+        return _value.__get__(self)
+
+    @value.setter
+    def value(self, number):
+        global _last_write
+        moved = number != _value.__get__(self)
+        _value.__set__(self, number)
+        watched = _watched.get(id(self))
+        if not moved or watched is None:
+            return
+        inner, outer = inner_frames(sys._getframe(1))
+        by = writer_name([frame.f_code.co_name for frame in inner]) + caller_of(inner)
+        _last_write = self, {id(frame) for frame in inner}
+        where = place_of(outer)
+        for recording in watched[2]:
+            recording.look()
+            recording.note(Event(VERSION, thing=watched[1], version=number, by=by, where=where))
+
+
+def watch_version(tensor, recording):
+    """Notice from now on when the tensor's memory is written to."""
+    if tensor.is_inference() or isinstance(tensor, saved.WrappedNumber):
+        return
+    counter = counter_of(tensor)
+    if type(counter) is VersionCounter:
+        base = tensor.meta.view.base if tensor.meta is not None and tensor.meta.view is not None else tensor
+        node = base.node
+        maker = None if node is None else maker_of("course_lib", node, node.sequence_nr)
+        _watched[id(counter)] = counter, Thing(base, base, maker), []
+        counter.__class__ = WatchedCounter
+    if type(counter) is WatchedCounter and recording not in _watched[id(counter)][2]:
+        _watched[id(counter)][2].append(recording)
+        recording.stops.append(partial(stop_watching, counter, recording))
+        recording.meet(_watched[id(counter)][1])
+
+
+def stop_watching(counter, recording):
+    """The recording is over; a counter that nobody watches is an ordinary one again."""
+    watched = _watched.get(id(counter))
+    if watched is not None:
+        with suppress(ValueError):
+            watched[2].remove(recording)
+        if not watched[2]:
+            counter.__class__ = VersionCounter
+            del _watched[id(counter)]
+
+
+def watch_inputs_and_results(node, result, maker, recording):
+    """Notice what happens to the memory a new node has to do with, and to the leaves it leads to.
+
+    Results come first: a slot holds its node's own result as a second tensor, which could not say what made it.
+    """
+    for one in result if isinstance(result, (list, tuple)) else [result]:
+        if isinstance(one, Tensor):
+            watch_version(one, recording)
+    for name in node.saved_tensor_names:
+        slot = getattr(node, "kept_" + name, None)
+        for one in slot if type(slot) is list else [slot]:
+            if one is not None and isinstance(one.tensor, Tensor):
+                watch_version(one.tensor, recording)
+    for following, _ in node.next_functions:
+        leaf = getattr(following, "variable", None)
+        if leaf is not None:
+            watch_leaf(leaf, recording)

@@ -1,0 +1,157 @@
+"""`python -m course_lib.explain [options] script.py [arguments]`, or `-m backscope`: the script, and what follows.
+
+Standard output, exit status, signals and sys.argv are the script's own. The explanation goes to standard error, below
+the traceback, and to a report beside it.
+"""
+
+import argparse
+import contextlib
+import os
+import runpy
+import sys
+import types
+from pathlib import Path
+
+from backscope.script.recorder import OURS
+
+USAGE = "python -m course_lib.explain [--doubts] [--report FILE] (script.py | -m package.module) [arguments …]"
+
+
+def options_in(words):
+    """Our options, which stand before the script, and the words that are the script's."""
+    parser = argparse.ArgumentParser("course_lib.explain", usage=USAGE, description="Run a script; explain its error.")
+    parser.add_argument("--doubts", action="store_true", help="say also what is silently wrong")
+    parser.add_argument("--report", metavar="FILE", help="where the HTML report goes (explained.html)")
+    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
+    parser.add_argument("script", nargs="?")
+    own = []
+    words = list(words)
+    while words:  # up to the script: what follows is not for us
+        own.append(words.pop(0))
+        if own[-1] == "--report" and words:
+            own.append(words.pop(0))
+        elif own[-1] == "-m" and words:
+            own.append(words.pop(0))
+            break
+        elif not own[-1].startswith("-"):
+            break
+    options = parser.parse_args(own)
+    if not options.script and not options.module:
+        parser.error("there is no script to run: name one, or a module after -m.")
+    return options, words
+
+
+def main(words):
+    """Run the command; never returns when the script ends in an error."""
+    options, rest = options_in(words)
+    try:
+        import torch
+    except ImportError:
+        sys.exit("course_lib.explain looks at real PyTorch, which is not installed here (pip install torch).")
+    from backscope.script.doubts import Doubts
+    from backscope.script.recorder import Recorder
+
+    recorder = Recorder(torch)
+    doubts = Doubts(torch, recorder)
+    try:
+        with recorder, doubts if options.doubts else contextlib.nullcontext():
+            run(options, rest)
+    except SystemExit:
+        finish(options, doubts)
+        raise
+    except BaseException:
+        hook = sys.excepthook  # the script may have put its own there
+
+        def show(kind, error, traceback):
+            found = findings_of(error, recorder)
+            error.__traceback__ = of_the_script(traceback, recorder)
+            hook(kind, error, error.__traceback__)
+            explain(options, error, found)
+            finish(options, doubts, whole=found is None)
+
+        sys.excepthook = show
+        raise
+    finish(options, doubts)
+
+
+def run(options, rest):
+    """Run the script or module as __main__."""
+    if options.module:
+        sys.argv = [options.module, *rest]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(options.module, run_name="__main__", alter_sys=True)
+        return
+    sys.argv = [options.script, *rest]
+    path = os.path.abspath(options.script)
+    sys.path[0] = str(Path(path).resolve().parent)
+    try:
+        source = Path(path).read_bytes()
+    except OSError as error:
+        sys.exit(f"course_lib.explain: cannot open {options.script!r}: {error.strerror}")
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=__builtins__, __spec__=None, __cached__=None)
+    sys.modules["__main__"] = module
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def of_the_script(traceback, recorder):
+    """The traceback as it is without us: no frames that started the script, none that passed a call on."""
+    steps = []
+    while traceback is not None:
+        steps.append(traceback)
+        traceback = traceback.tb_next
+    overrides = os.path.join("torch", "overrides.py")
+    files = [step.tb_frame.f_code.co_filename for step in steps]
+    passes_on = [file.startswith(OURS) or file.endswith(overrides) or "runpy" in file for file in files]
+    for at, file in enumerate(files[1:], 1):
+        if file.endswith(overrides) and files[at - 1].startswith(recorder.folders[0]):
+            passes_on[at - 1] = True  # the call as PyTorch begins it, before it asks who else wants to see it
+    kept = None
+    for step, left_out in zip(reversed(steps), reversed(passes_on), strict=True):
+        if not left_out:
+            kept = types.TracebackType(kept, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return kept
+
+
+def findings_of(error, recorder):
+    """What is known of an error; None for one that autograd has nothing to do with; what went wrong here, as text."""
+    from backscope.script import findings
+
+    try:
+        finding = findings.find(error, recorder)
+    except Exception as fault:
+        return f"course_lib.explain could not explain this: {type(fault).__name__}: {fault}"
+    row = finding.explanation.row
+    return None if row is None or row.lesson is None else finding
+
+
+def explain(options, error, finding):
+    """Print what is known of an error of autograd, and write the report."""
+    from backscope.script import report
+
+    if finding is None or isinstance(finding, str):
+        print(finding or "", end="\n" if finding else "", file=sys.stderr)
+        return
+    print(report.text(finding), file=sys.stderr)
+    path = options.report or "explained.html"
+    try:
+        report.write(path, finding, error)
+    except OSError as fault:
+        print(f"\nThe report could not be written to {path}: {fault.strerror}", file=sys.stderr)
+    except Exception as fault:
+        print(f"\nThe report could not be made: {type(fault).__name__}: {fault}", file=sys.stderr)
+    else:
+        print(f"\nThe same with a picture: {path}", file=sys.stderr)
+
+
+def finish(options, doubts, whole=True):
+    """Say what is silently wrong, if that was asked for. `whole`: autograd has not stopped the script half-way."""
+    if options.doubts:
+        from backscope.script import report
+
+        try:
+            said = report.doubts(doubts.lines(whole))
+        except Exception as fault:
+            said = f"course_lib.explain could not say what is doubtful: {type(fault).__name__}: {fault}"
+        if said:
+            print(said, file=sys.stderr)

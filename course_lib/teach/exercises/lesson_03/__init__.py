@@ -1,5 +1,0 @@
-"""Exercises of lesson 03: vector-Jacobian products, their rules and their cost."""
-
-from course_lib.teach.exercises import in_order
-
-EXERCISES = in_order(__name__)

@@ -1,5 +1,0 @@
-"""The exercises of lesson 09: detach and the other ways out."""
-
-from course_lib.teach.exercises import in_order
-
-EXERCISES = in_order(__name__)

@@ -1,5 +1,0 @@
-"""Exercises of lesson 12: hooks of tensors, nodes, leaves and modules: when, with what, and what they may return."""
-
-from course_lib.teach.exercises import in_order
-
-EXERCISES = in_order(__name__)

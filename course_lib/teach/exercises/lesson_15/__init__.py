@@ -1,5 +1,0 @@
-"""Exercises of lesson 15: a real model, and PyTorch's own source, read with what the lessons before have taught."""
-
-from course_lib.teach.exercises import in_order
-
-EXERCISES = in_order(__name__)

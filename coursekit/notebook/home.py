@@ -1,0 +1,112 @@
+"""`home()`: all lessons with links, minutes and the learner's progress, and what to do next.
+
+It reads the notebooks that lie beside it and the progress file, so it has no list of its own.
+"""
+
+import html
+import importlib
+import json
+import re
+from pathlib import Path
+
+from course_lib.teach import exercises as records
+from coursekit.own_engine import stages
+from coursekit.notebook.progress import Progress
+
+TITLE = re.compile(r"# (\d\d) · (.+)")
+MINUTES = re.compile(r"\*\*Minutes\*\* (\d+)")
+WIDTH = 10  # characters of a bar in the text
+
+
+def home(folder="."):
+    """The table of lessons of a folder: shown under a cell, printed elsewhere."""
+    return Home(lessons_in(Path(folder)), Progress().read())
+
+
+def lessons_in(folder):
+    """The lessons of a folder, in order: (number, file name, title, minutes). What is no lesson is left out."""
+    found = []
+    for path in sorted(folder.glob("[0-8][0-9]_*.ipynb")):
+        try:
+            first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+        title, minutes = TITLE.match(first), MINUTES.search(first)
+        if title and minutes and path.stem.count(".") == 0:
+            found.append((int(title[1]), path.name, title[2], int(minutes[1])))
+    return found
+
+
+class Home:
+    """The table: one line for each lesson, with a bar for what is solved."""
+
+    def __init__(self, lessons, progress):
+        self.rows = [(*lesson, *solved(lesson[0], progress)) for lesson in lessons]
+
+    @property
+    def next(self):
+        """The first lesson with something left to solve, or None."""
+        return next((row for row in self.rows if row[4] < row[5]), None)
+
+    def __str__(self):
+        if not self.rows:
+            return "There are no lessons in this folder. In a terminal, `make open` brings them."
+        lines = []
+        for number, _, title, minutes, done, all_ in self.rows:
+            lines.append(f"{number:02d}  {bar(done, all_)}  {minutes:4} minutes  {title.partition(':')[0]}")
+        hours = round(sum(row[3] for row in self.rows) / 60)
+        lines.append(f"{len(self.rows)} lessons, about {hours} hours. {self.advice()}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def advice(self):
+        """What to do next, in a sentence."""
+        if self.next is None:
+            return "You have solved everything there is."
+        begun = "Go on with" if self.next[4] or self.next[0] else "Begin with"
+        return f"{begun} lesson {self.next[0]:02d}, {self.next[2].partition(':')[0]}."
+
+    @property
+    def html(self):
+        """The same with links and coloured bars."""
+        if not self.rows:
+            return f"<p>{html.escape(str(self))}</p>"
+        cell = "padding:3px 10px;border:0;background:#FFFFFF;color:#111111;text-align:left"
+        link = "color:#00588A"  # a dark theme's links are too pale for white paper
+        rows = []
+        for number, file, title, minutes, done, all_ in self.rows:
+            name, _, question = title.partition(":")
+            percent = round(100 * done / all_) if all_ else 0
+            rows.append(
+                f'<tr style="background:#FFFFFF"><td style="{cell}"><b><a style="{link}" href="{file}">{number:02d} · '
+                f"{html.escape(name)}</a></b><br>{html.escape(question.strip())}</td>"
+                f'<td style="{cell};white-space:nowrap">{minutes} min</td>'
+                f'<td style="{cell}" title="{done} of {all_} solved">'
+                '<div style="width:120px;height:10px;background:#EEEEEE;border:1px solid #555555">'
+                f'<div style="width:{percent}%;height:10px;background:#0072B2"></div></div></td></tr>'
+            )
+        advice = html.escape(self.advice())
+        if self.next is not None:
+            advice = f'<a style="{link}" href="{self.next[1]}">{advice}</a>'
+        return (
+            '<div style="background:#FFFFFF;color:#111111;padding:8px;max-width:760px">'
+            f'<table style="border-collapse:collapse">{"".join(rows)}</table><p><b>{advice}</b></p></div>'
+        )
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": str(self), "text/html": self.html}
+
+
+def solved(number, progress):
+    """(how many tasks of a lesson are solved, how many there are); up to lesson 13 one's own engine is one of them."""
+    module = importlib.import_module(f"{records.__name__}.lesson_{number:02d}")
+    ids = [exercise.id for exercise in module.EXERCISES]
+    ids += [f"{number:02d}.b"] if number <= stages.LAST else []
+    return sum(progress.get(each, {}).get("solved") is True for each in ids), len(ids)
+
+
+def bar(done, all_):
+    """A bar of characters: ####......"""
+    filled = done * WIDTH // all_ if all_ else 0
+    return "#" * filled + "." * (WIDTH - filled)

@@ -1,0 +1,85 @@
+"""What every kernel of `course.py open` loads first, as an IPython extension: help after a restart.
+
+After a restart a notebook still shows the outputs of cells that have not been run. Here `L` is made anew, with a
+sentence, and an unknown name that the notebook makes further up is explained below its error.
+"""
+
+import ast
+import contextlib
+import json
+import os
+import re
+from pathlib import Path
+
+AGAIN = "Choose Run → Run All Above Selected Cell in the menu, then run this cell again."
+
+
+class Survivor:
+    """`L` in a fresh kernel: becomes the lesson when it is first used."""
+
+    def __init__(self, number, variables):
+        self._number, self._variables = number, variables
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        from coursekit import lesson
+
+        L = self._variables["L"] = lesson(self._number)
+        print(
+            "This kernel has just been started: `L` is here again, and your progress is kept. The other names of this "
+            f"notebook are not there yet. {AGAIN}"
+        )
+        return getattr(L, name)
+
+
+def explain(error, notebook):
+    """A sentence on a NameError, if the notebook has a cell that makes this name; otherwise nothing."""
+    name = getattr(error, "name", None)
+    if not name or name not in names_made_in(notebook):
+        return ""
+    return f"A cell of this notebook makes `{name}`, and has not been run since the kernel was started. {AGAIN}"
+
+
+def names_made_in(notebook):
+    """The names that the code cells of a notebook bind at their top level; none where it cannot be read."""
+    made = set()
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        for cell in json.loads(Path(notebook).read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                with contextlib.suppress(SyntaxError):
+                    made |= set(bound(ast.parse("".join(cell["source"])).body))
+    return made
+
+
+def bound(statements):
+    """The names that statements bind in the scope they stand in."""
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield statement.name
+            continue
+        for part in ast.walk(statement):
+            if isinstance(part, ast.alias):
+                yield (part.asname or part.name).partition(".")[0]
+            elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.id
+
+
+def begin(shell, notebook):
+    """Help in this shell, whose notebook has this path."""
+
+    def told(shell, kind, error, traceback, tb_offset=None):
+        shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+        if sentence := explain(error, notebook):
+            print(sentence)
+
+    shell.set_custom_exc((NameError,), told)
+    if number := re.match(r"(\d\d)_", Path(notebook).name):
+        shell.user_ns.setdefault("L", Survivor(int(number[1]), shell.user_ns))
+
+
+def load_ipython_extension(shell):
+    """Called by IPython: where it runs a notebook, Jupyter says which one."""
+    notebook = os.environ.get("JPY_SESSION_NAME")
+    if notebook:
+        begin(shell, notebook)

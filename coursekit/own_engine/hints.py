@@ -1,0 +1,34 @@
+"""`L.hint("05.b")` and `L.solution("05.b")`: the program of a checkpoint, and the lines that its lesson adds."""
+
+import difflib
+import inspect
+import re
+import textwrap
+
+from coursekit.own_engine import checkpoints, stages
+from coursekit.judge import exercise as ex
+
+
+def number_in(id):
+    """5 for "05.b"; None for what names no checkpoint."""
+    found = re.fullmatch(r"(\d\d?)\.b", str(id).strip().lower())
+    return int(found[1]) if found and int(found[1]) in checkpoints.PROGRAMS else None
+
+
+def program(number):
+    """What to look at when a checkpoint is not passed: the program that your engine has to run."""
+    lines = inspect.getsource(checkpoints.PROGRAMS[number]).splitlines()
+    text = f"{number:02d}.b   hint 1 of 1 — your engine is given to this program as `torch`, and should print what "
+    return ex.wrap(text + "PyTorch prints.", first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT)
+
+
+def lines_of(number):
+    """What the lesson adds to the reference (+) and takes out of it (-), with a line or two around it."""
+    if number not in range(stages.LAST + 1):
+        return f"{number:02d}.b   lesson {number:02d} adds no line to the engine."
+    before = stages.stage(number - 1) if number else stages.start().replace(stages.BEGIN_HERE, "")
+    lines = list(difflib.unified_diff(before.splitlines(), stages.stage(number).splitlines(), lineterm="", n=2))[2:]
+    lines = ["  …" if line.startswith("@@") else line for line in lines]
+    text = f"{number:02d}.b   one way to write it: what lesson {number:02d} adds (+), what goes (-), where it stands. "
+    text += "Your own may look quite different and be right as well."
+    return ex.wrap(text, first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT)

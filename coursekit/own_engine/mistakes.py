@@ -1,0 +1,102 @@
+"""What often goes wrong in an engine of one's own: how it shows, what to say, and an engine that does it.
+
+What goes wrong in lessons 00 to 06 is in mistakes_00_06.py, the rest in mistakes_07_13.py; known() has all of it.
+
+A mistake is recognised by what the engine does, whatever its lines look like: `seen(torch)` is a small program which
+is True if the mistake is there. `edits` turn the reference into an engine that makes it, so that tests can prove the
+sentence.
+"""
+
+import functools
+import gc
+import importlib
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from coursekit.own_engine import stages
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One plausible wrong engine."""
+
+    lesson: int  # from this lesson on it is a mistake
+    says: str
+    seen: Callable[[Any], bool]
+    edits: tuple[tuple[str, str], ...]  # pairs (old, new): each text stands once in the stage of that lesson
+    first: bool = False  # to be asked before the programs run, since with it they would not end
+    only: bool = False  # to be asked at its own lesson only: files that passed before it was recorded stay passed
+
+    @property
+    def name(self):
+        return self.seen.__name__
+
+    def engine(self):
+        """The text of the engine that makes the mistake."""
+        return edited(stages.stage(self.lesson), self.edits)
+
+
+def edited(text, edits):
+    """The text with each pair's old part, which stands in it once, replaced by the new one."""
+    for old, new in edits:
+        if text.count(old) != 1:
+            raise ValueError(f"{old!r} stands {text.count(old)} times in the engine; an edit needs it once.")
+        text = text.replace(old, new)
+    return text
+
+
+MISTAKES = []
+
+
+def mistake(lesson, says, *edits, first=False, only=False):
+    """Record the function below as the sign of a mistake."""
+
+    def record(seen):
+        MISTAKES.append(Mistake(lesson, " ".join(says.split()), seen, edits, first, only))
+        return seen
+
+    return record
+
+
+@functools.cache
+def known():
+    """All mistakes that have a name, those of the last lesson first."""
+    for lessons in ("00_06", "07_13"):
+        importlib.import_module(f"{__package__}.mistakes_{lessons}")
+    return sorted(MISTAKES, key=lambda each: -each.lesson)
+
+
+def leaf(torch, value=2.0):
+    return torch.tensor(value, requires_grad=True)
+
+
+def raises(words, work):
+    """True if the work raises a RuntimeError with these words."""
+    try:
+        work()
+    except RuntimeError as error:
+        return words in str(error)
+    return False
+
+
+def runs(work):
+    """True if the work raises no RuntimeError at all."""
+    return not raises("", work)
+
+
+def in_a_ring(make):
+    """True if the node of the tensor that `make` gives lives on without the tensor, until garbage is collected."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        result = make()
+        look = weakref.ref(result.grad_fn)
+        del result
+        left = look() is not None
+        gc.collect()
+        return left and look() is None
+    finally:
+        if enabled:
+            gc.enable()

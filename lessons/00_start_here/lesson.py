@@ -1,0 +1,435 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 00 · Start here: what does one line of arithmetic leave behind?
+#
+# **You write `y = x * x + x`, and Python computes a number, 12. Then you write `y.backward()`, and you are told how steep this formula is at this point. But nobody ever gave Python a formula. It was given a 3, it multiplied once and added once, and has forgotten about it. Or has it?**
+#
+# It has not. The line has left something behind in memory, and every network learns by means of it. You never see it, until something goes wrong. The memory fills up overnight, and the cause is one harmless plus sign (lesson 01). A training runs to its end, and nothing was learned (lesson 02). A gradient is wrong, and there is no error (lesson 09).
+#
+# In this course you will look. There are pictures of everything that PyTorch keeps to itself. You will predict what happens before you see it, and along the way you will write an engine of your own, which in the end trains a network.
+#
+# After this lesson you can
+#
+# - draw what a line of arithmetic leaves in memory;
+# - follow a backward pass through it with a pencil, and get the right slope;
+# - say what becomes of a loop and of an `if`;
+# - read the error that you get when nothing was recorded.
+#
+# **Minutes** 70 · **Needs** Python, and that the slope of x² is 2x · **Out of scope** what a node saves (lesson 06), what exactly `.grad` is (lesson 05)
+#
+# [all lessons](home.ipynb) · [01 A computation is a graph →](01_computation_graph.ipynb)
+
+# %% [markdown]
+# Each grey field below is a *cell* with a few lines of Python. Click into it and press **Shift+Enter** to run it and go on to the next one. Run the cells from the top to the bottom.
+#
+# The first cell imports the library of this course under the name `torch`. It is a small engine that was written to be read. It has PyTorch's names and gives PyTorch's answers: put `import torch` in its place, and all but a few cells print the same.
+
+# %%
+import course_lib as torch
+from backscope import draw, explain, step
+from coursekit import expect_error, lesson, show
+
+L = lesson(0)
+
+# %% [markdown]
+# ## Nobody stored the formula: how can Python know the slope?
+#
+# A *tensor* is a box for numbers, here for a single one. `requires_grad=True` says that you will ask for slopes with respect to `x` later.
+#
+# ```python
+# x = torch.tensor(3.0, requires_grad=True)
+# y = x * x + x
+# y.backward()
+# print(x.grad)
+# ```
+#
+# After the second line `y` holds 12, and the formula is gone. Python has computed 9, then 12, and has moved on. Yet the third line finds the slope of x² + x at 3 and puts it into `x.grad`.
+#
+# In a lesson like this one you are often asked to *predict*. Do it before you read on. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell. It is noted; what it was worth appears below the next cell that you run, where you can see for yourself.
+#
+# **Predict**, first: which number does the last line print?
+#
+# **Predict**, second: the second line leaves small objects behind, which we call *nodes*: one for each operation, and one for each leaf that will receive a slope. (A *leaf* is a tensor that you made yourself, such as `x`.) How many nodes are there?
+
+# %%
+L.predict("00.p1", None)
+
+# %%
+L.predict("00.p2", None)
+
+# %% [markdown]
+# Now run the first two lines only, and look at what is printed beside the value.
+
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x + x
+print(y)
+
+# %% [markdown]
+# The number has a companion: `grad_fn`. That is where the formula went. `draw` shows what hangs behind a tensor. (`detail=0` leaves out the contents of the boxes for now.)
+
+# %%
+draw(y, detail=0)
+
+# %% [markdown]
+# **Notice:** take a minute for this picture. There will be many like it.
+#
+# - The rounded boxes at the bottom are *tensors*. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
+# - The grey boxes on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, `MulBackward0`, then the sum, `AddBackward0`. There are two of them.
+# - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. It is called the *accumulator* of `x`. So there are three nodes in all.
+# - The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to. The dotted arrow leads from `y` to its own node.
+# - The thin blue arrow runs forwards: it is the computation as you wrote it. Nobody holds the product `x * x` any more, so it has no box, and a single arrow leads the whole way from `x` to `y`.
+
+# %% [markdown]
+# ## What is a gradient?
+#
+# The *slope* of `y` at `x` says how fast `y` changes when `x` changes a little. You can measure it without any theory: change `x` by a tiny bit, and see what happens.
+
+# %%
+tiny = 1e-6
+print(round(((3 + tiny) ** 2 + (3 + tiny) - 12) / tiny, 3))
+
+# %% [markdown]
+# So the slope is 7: a change of 0.001 in `x` changes `y` by about 0.007. (2x + 1, at 3.)
+#
+# If a result depends on many numbers, there is one slope for each of them. All of these slopes together are called the **gradient**. People say "the gradient of `x`" when they mean the slopes of the final result with respect to the numbers in `x`, and PyTorch keeps them in `x.grad`. We shall use the word in this way. A gradient has always the same shape as its tensor.
+#
+# ## What hangs on a result?
+#
+# `y` was computed from a tensor that requires grad. So the addition has hung a node on it. A node is an object that is named after the operation, and that knows how to turn a slope for its result into slopes for its operands. If all operands are plain, no node is made. And `x` itself came from no operation.
+
+# %% tags=["C00.1"]
+plain = torch.tensor(3.0)
+print(y.grad_fn.name())
+print((plain * x).grad_fn.name())  # one operand that requires grad is enough
+print((plain * plain + plain).grad_fn)
+print(x.grad_fn, x.is_leaf)
+
+# %% [markdown]
+# ## Where do the arrows lead?
+#
+# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair. Its first half is the node to which it leads. The second is a number, which is always 0 here; lesson 01 says what it means.
+
+# %% tags=["C00.2", "C00.3"]
+for node, output in y.grad_fn.next_functions:
+    print(type(node).__name__, output)
+print((x * plain).grad_fn.next_functions[1])  # to nothing: no slope is wanted for a plain tensor
+product, accumulate = [node for node, output in y.grad_fn.next_functions]
+assert accumulate.variable is x  # the very tensor
+assert all(node is accumulate for node, output in product.next_functions)
+print(accumulate.next_functions)
+
+# %% [markdown]
+# Every path ends at a green box, whose type is called `AccumulateGrad`. It has no further arrows, and its `variable` is the leaf itself: not a copy, the very tensor.
+#
+# > **The rule.** A result holds a node. The node's arrows lead to the nodes of its operands, and so on, back to the leaves.
+#
+# ## What does a node know?
+#
+# Two small rules. Addition hands on the slope that arrives, to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
+
+# %%
+u = torch.tensor(3.0, requires_grad=True)
+v = torch.tensor(5.0, requires_grad=True)
+for result in (u + v, u * v):
+    print(torch.autograd.grad(result, [u, v]))
+
+# %% [markdown]
+# But where does a product find the other operand, when its turn comes? It *saved* both when it was made. In the full picture each saved tensor has a note:
+
+# %%
+draw(y)
+
+# %% [markdown]
+# **Notice:** two notes hang on the product, and each names a tensor. `self` is the first operand and `other` the second; here both are `x`. The sum has no note, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
+#
+# So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved.
+#
+# Here is the legend of all pictures in this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
+
+# %%
+draw.legend()
+
+# %% [markdown]
+# ## How does backward find its way?
+#
+# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It need not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
+#
+# Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
+#
+# `step(y)` does what `y.backward()` does, and keeps a picture of every step. Go through it with the buttons. At each step look at what a node *gets* and what it *sends*. (You can ignore the queue and the counts until lesson 04.)
+
+# %% tags=["C00.4"]
+x = torch.tensor(3.0, requires_grad=True)  # made anew, so that you may run the cell twice
+y = x * x + x
+record = step(y)
+print(x.grad)
+assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term for each path
+record
+
+# %% [markdown]
+# **Notice:** the product runs once, sends two 3s, one along each of its arrows, and lets go of what it had saved. The green box waits until everything has arrived.
+#
+# > **The rule.** Backward multiplies slopes along each path, and adds the products where paths meet.
+
+# %% [markdown]
+# ## Exercises: three about arrows
+#
+# Write your answer into the cell and run it. `L.check` looks at what your code does, and says *not attempted*, *error in your code*, *not yet*, *almost* (then it names the mistake) or *correct*. In a cell of your own, `L.hint("00.1")` helps, and helps more if you call it again. `L.solution("00.1")` shows an answer and the reason for it. `L.progress()` lists what you have solved.
+#
+# **00.1 · Make a graph** (2 minutes). A warm-up. Return a one-element tensor whose
+# `grad_fn` is an `ExpBackward0` and behind which exactly one leaf waits for a gradient.
+
+
+# %%
+def make(torch):
+    x = torch.tensor(1.0)
+    return x
+
+
+L.check("00.1", make)
+
+# %% [markdown]
+# **00.2 · Give the edges** (4 minutes). `a` requires grad, `b` does not, and `y = (a * b + a).exp()`. List
+# every arrow behind `y` as a pair `("from", "to")` of node names, without the arrows to nothing. (An accumulator is
+# just `"AccumulateGrad"`.)
+
+# %%
+edges = None
+
+L.check("00.2", edges)
+
+# %% [markdown]
+# **00.4 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
+# multiplied from the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the
+# products, in any order.
+
+# %%
+paths = None
+
+L.check("00.4", paths)
+
+# %% [markdown]
+# ## Where do a loop and an `if` end up?
+#
+# A graph has no boxes for loops or conditions. So what becomes of this function?
+#
+# ```python
+# def times(x, n):
+#     y = x
+#     for _ in range(n - 1):
+#         y = y + x
+#     return y if n > 1 else x.exp()
+# ```
+#
+# **Predict.** `times(x, 3)` runs the body of the loop twice. Which node names hang behind the result, from the result back, with the accumulator left out? Answer with a list of strings.
+
+# %%
+L.predict("00.p3", None)
+
+
+# %%
+def times(x, n):
+    y = x
+    for _ in range(n - 1):
+        y = y + x
+    return y if n > 1 else x.exp()
+
+
+x = torch.tensor(3.0, requires_grad=True)
+triple, other = times(x, 3), times(x, 1)
+print(triple, other)
+
+# %%
+draw(triple)
+
+# %% [markdown]
+# **Notice:**
+#
+# - The loop is unrolled: there is one box for each time its body ran. The `if` is not there, and neither is `times`.
+# - Everything ends in the one green box of `x`.
+#
+# The graph is a record of what ran. Operations write it while they run. So it holds what happened, and nothing that might have happened. Change `n`, and the next graph has another shape:
+
+# %% tags=["C00.6"]
+print(triple.grad_fn.name(), triple.grad_fn.next_functions[0][0].name())
+print(other.grad_fn.name())
+assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on the way
+
+# %% [markdown]
+# ## You run a line twice: is it the same graph?
+#
+# No. Each run makes new nodes. But the leaf is the same tensor in both runs, and so is its accumulator. This is how two graphs deliver into one `.grad`.
+
+# %% tags=["C00.5"]
+x = torch.tensor(3.0, requires_grad=True)
+first = x * x
+second = x * x
+assert first.grad_fn is not second.grad_fn  # new nodes each time
+assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]  # one accumulator
+first.backward()
+second.backward()
+print(x.grad)  # twice a 6
+
+# %% [markdown]
+# What arrives is *added* to what is there: twice a 6. Lesson 05 is about this addition, and about the trouble that it makes when you do not expect it.
+#
+# How does it come about that a leaf has one accumulator, however often it is used? The leaf remembers it. In a simplified form:
+#
+# ```python
+# def accumulator_of(leaf):
+#     if leaf remembers no accumulator:
+#         make one, let it know the leaf, and let the leaf remember it (which does not keep it alive)
+#     return it
+# ```
+
+# %% [markdown]
+# ## What if nothing was recorded?
+#
+# Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start.
+#
+# After any error, `explain()` says what happened, what cures it, and what only silences it. It also draws what the error is about. (Some of its words wait for later lessons.)
+
+# %%
+x = torch.tensor(3.0)
+y = x * x + x
+with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
+    y.backward()
+explain()
+
+# %% [markdown]
+# Setting the flag afterwards does not help a `y` that was computed without it. Compute `y` again:
+
+# %%
+x.requires_grad_()  # too late for this y
+with expect_error(RuntimeError, "does not require grad and does not have a grad_fn", short=True):
+    y.backward()
+y = x * x + x
+print(y.grad_fn.name())
+
+# %% [markdown]
+# ## Build your own engine: two operations and a walk
+#
+# Most lessons end with a few lines for an engine that is yours. It is a file, `my_engine.py`, which lies beside this notebook in your folder `my_course`. (If it is not there, `python3 course.py my-engine` in a terminal writes it.) It holds the beginning: a class `Tensor`, which is a box around a NumPy array, and a function `tensor`. Open it in JupyterLab with a double click, and write in it. In lesson 10 it will train a network.
+#
+# Today it gets nodes. This is all that a node needs:
+#
+# ```python
+# class Node:
+#     def __init__(self, name, rule, inputs):
+#         self.name = lambda: name  # to be called, as in PyTorch: node.name()
+#         self.rule = rule  # from the gradient of the result to one gradient for each input
+#         self.next_functions = tuple((gradient_edge(each), 0) for each in inputs)
+#
+#     def __call__(self, grad):
+#         return self.rule(self, grad)
+#
+#
+# def mul(a, b):
+#     return Tensor(a.array * b.array, grad_fn=Node("MulBackward0", lambda node, g: (g * b, g * a), (a, b)))
+# ```
+#
+# What is missing is yours to write:
+#
+# 1. `add`, which is `mul` with another rule. Hang both on the class: `Tensor.__add__, Tensor.__mul__ = add, mul`.
+# 2. `class AccumulateGrad(Node)`: it knows its tensor as `variable`, and when it is called it *adds* the gradient to `variable.grad`, which begins as None.
+# 3. `gradient_edge(tensor)`: the node to which an arrow for this tensor leads. For a result that is its `grad_fn`, for a leaf a new `AccumulateGrad`.
+# 4. `Tensor.backward`: begin at the result with `Tensor(1.0)`, and send gradients along every path. A function that calls itself does it in eight lines.
+#
+# The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
+#
+# Five things remain to be done, on purpose:
+#
+# - Until lesson 02 it takes tensors only, no plain numbers; it makes nodes for plain tensors, too; and it records what its own backward pass computes, so `print(x.grad)` shows a `grad_fn`.
+# - Until lesson 04 it walks every path by itself, which costs time.
+# - Until lesson 05 a leaf gets a new `AccumulateGrad` for each use, where the course's engine has one for all.
+#
+# Run the next cell whenever you like. It reads your file anew each time and tells you how far you are.
+
+# %%
+L.build("00")
+
+# %% [markdown]
+# ## Exercises: two more
+#
+# **00.3 · Repair the walk** (5 minutes). `walk` should list the names of all nodes behind `y`, each node
+# exactly once, in any order, however many arrows reach it. It stumbles over an arrow to nothing, and where
+# two paths meet it goes on twice. Repair both.
+
+
+# %%
+def walk(y):
+    names, waiting = [], [y.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        names.append(type(node).__name__)
+        for below, _ in node.next_functions:
+            waiting.append(below)
+    return names
+
+
+L.check("00.3", walk)
+
+# %% [markdown]
+# **00.5 · Which happens?** (4 minutes). Before each program `x` is a new `torch.tensor(3.0,
+# requires_grad=True)` and `p` a plain `torch.tensor(2.0)`. Its author wants `x.grad` to be the number on the
+# right. Answer `"fine"`, `"raises now"` (another line than a backward), `"raises at backward"`, or
+# `"silently wrong"`: no error, and another number.
+#
+# | | program | wanted |
+# | --- | --- | --- |
+# | A | `y = p * x + p; y.backward()` | 2 |
+# | B | `y = p * p; print(y.grad_fn.name()); y = y * x; y.backward()` | 4 |
+# | C | `y = x * x; y = x * x; y.backward()` | 6 |
+# | D | `y = x + x; z = y * x; y.backward(); z.backward()` | 12 |
+# | E | `y = x * p; y = p * p if y > 5 else y; y.backward()` | 2 |
+# | F | `y = x * p if x > 1 else p * p; y.backward()` | 2 |
+
+# %%
+happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}
+
+L.check("00.5", happens)
+
+# %% [markdown]
+# ## What you can now claim
+#
+# At the end of each lesson stand its facts, one sentence each. Every sentence was shown in a cell, and a test runs it on our engine and on real PyTorch (here `lessons/00_start_here/claims.py`). If a colleague doubts one of them, you know where to look.
+#
+# - **C00.1** Arithmetic on a tensor that requires grad leaves a node in the result's `grad_fn`; otherwise it is None.
+# - **C00.2** `next_functions` holds one arrow for each tensor operand of arithmetic, in order: to that operand's node, or to nothing if no slope is wanted for it.
+# - **C00.3** At a leaf the arrows end in an `AccumulateGrad` node, whose `variable` is that very tensor.
+# - **C00.4** Backward multiplies slopes along each path and adds the products where paths meet.
+# - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
+# - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
+#
+# **What you will be able to answer.** Four small programs have surprised people who work with PyTorch every day. Write down what you expect, and keep the note. They have one thing in common: the answer is in the graph behind the result.
+#
+# | `x` is a tensor that requires grad | the question | lesson |
+# | --- | --- | --- |
+# | a batch is cut into parts of 3 and 1 samples; the mean loss of each part is halved, and the gradients are added | is it the gradient of the whole batch? | 05 |
+# | `y = (x + 1).sum()`, then `y.backward()` twice; the same with `x * x` | does the second pass work? | 06 |
+# | backward after `y = x * 2; y.add_(1)`, and after `y = x.exp(); y.add_(1)` | does either of them raise? | 07 |
+# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, where `x` was 3 | is the gradient right, or wrong, or is there an error? | 09 |
+#
+# **Your instruments,** in all lessons: `draw(y)`, the graph behind `y`; `compare(before, after)`, two drawings and what changed; `step(y)`, the backward pass one node at a time; `with ledger() as held:`, the bytes that are saved for backward; `with watch() as log:`, what was saved, written to, let go; `explain()`, the last error; `show("name")`, the source of our engine.
+#
+# **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs may span devices and threads. The names and the arrows are the same.
+#
+# **Read on in our engine.** This is the real `accumulator_of`. Its middle is what you read above; the lines about `hooks`, `view` and `inference` are for later lessons. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
+
+# %% tags=["engine"]
+show("engine.graph.accumulator_of")
+
+# %% [markdown]
+# **Next:** [lesson 01](01_computation_graph.ipynb), the graph in depth: who points to whom, and who keeps whom alive.

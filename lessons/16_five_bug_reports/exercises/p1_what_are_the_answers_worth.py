@@ -1,0 +1,85 @@
+"""Exercise 16.p1: what four answers about the detector's biases are worth."""
+
+from .shared import FOUR, four_words, what_happens
+from coursekit.judge.exercise import Mistake
+from coursekit.judge.predict import Predict
+
+
+def copied(torch, head):
+    rows = head.bias.view(2, -1).clone()
+    rows[:, 4] += 1.0
+
+
+def half_inside(torch, head):
+    with torch.no_grad():
+        rows = head.bias.view(2, -1)
+    rows[:, 4] += 1.0
+
+
+def new_parameter(torch, head):
+    rows = head.bias.detach().clone().view(2, -1)
+    rows[:, 4] += 1.0
+    head.bias = torch.nn.Parameter(rows.view(-1))
+
+
+def inside(torch, head):
+    with torch.no_grad():
+        rows = head.bias.view(2, -1)
+        rows[:, 4] += 1.0
+
+
+def truth(torch):
+    """Each answer, put in after the optimizer was made; then one step."""
+    found = []
+    for start in (copied, half_inside, new_parameter, inside):
+        head = torch.nn.Linear(2, 12)
+        optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+        begun = head.bias[4].item()
+
+        def run(start=start, head=head, optimizer=optimizer, begun=begun):
+            start(torch, head)
+            started = abs(head.bias[4].item() - begun - 1.0) < 1e-4
+            now = head.bias[4].item()
+            head(torch.ones(3, 2)).sum().backward()
+            optimizer.step()
+            return started and abs(head.bias[4].item() - now) > 1e-4
+
+        found.append(what_happens(run))
+    return found
+
+
+EXERCISE = Predict(
+    id="16.p1", title="Four answers about the biases", minutes=4, difficulty=2, puzzles=(4,),
+    question="A works on a copy, B makes the view under no_grad and writes outside, C makes a new parameter, D puts "
+    "all under no_grad. The optimizer exists already. Which raises, which is silent, which cures?",
+    hints=(
+        "For each answer: whose memory is written to, and is that the tensor which the optimizer holds?",
+        "B is in lesson 08: the maker of the view and the writer say different things about recording.",
+    ),
+    solution='answer = ["silent", "raises", "silent", "cured"]',
+    why="The copy is another memory. The view of B is refused. The parameter of C is unknown to the "
+    "optimizer. D writes "
+    "into the one that both share.",
+    alternatives=('answer = ("Silent", "Raises", "Silent", "Cured")',
+                  'answer = ["silent ", "raises", "silent", "cured"]'),
+    read=four_words, truth=truth, wanted=FOUR,
+    prepare=lambda torch: torch.optim.SGD([torch.ones(1)], lr=0.1),
+    shown="for each answer you know whose memory is written to, and who holds it.",
+    otherwise="Ask of each answer: whose memory is written to? Does the optimizer hold that tensor?",
+    mistakes=(
+        Mistake("new is fine", "C: the optimizer was made before, and was given the old parameter. Who steps the new "
+                "one?", ["silent", "raises", "cured", "cured"]),
+        Mistake("half is fine", "B: a view that was made with recording off is written to with recording on. Lesson "
+                "08 has this in its table.", ["silent", "silent", "silent", "cured"],
+                also=(["silent", "cured", "silent", "cured"],)),
+        Mistake("a copy is fine", "A: the program goes on to use head.bias. Is that what was written to?",
+                ["cured", "raises", "silent", "cured"], also=(["cured", "raises", "cured", "cured"],)),
+        Mistake("a copy raises", "A: a clone is no leaf and no view of one; writing to it is allowed, and recorded.",
+                ["raises", "raises", "silent", "cured"]),
+        Mistake("no_grad cuts", "D: no_grad is around the three lines only. Afterwards recording is on again, and the "
+                "parameter is the leaf that it was.", ["silent", "raises", "silent", "silent"]),
+        Mistake("new raises", "C: nothing forbids it. A module takes the new parameter in the place of the old one.",
+                ["silent", "raises", "raises", "cured"]),
+    ),
+    reveals=("moved by 0.00", "A copy is another tensor", "The optimizer still holds the *old* parameter"),
+)  # fmt: skip

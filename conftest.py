@@ -13,6 +13,7 @@ import jupyter_client
 import nbval.kernel
 import pytest
 
+pytest_plugins = ["tests.libraries"]
 ROOT = Path(__file__).resolve().parent
 
 _scratch = None

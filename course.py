@@ -915,7 +915,7 @@ def stages():
     """The module that knows what a learner's engine holds after each lesson; it needs no package."""
     import importlib.util
 
-    place = ROOT / "course_lib" / "teach" / "building" / "stages.py"
+    place = ROOT / "coursekit" / "own_engine" / "stages.py"
     found = importlib.util.spec_from_file_location("stages", str(place))
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
@@ -1559,7 +1559,7 @@ def parser():
     only.add_argument("--json", action="store_true", help="only the proof; print its counts as JSON")
     only.add_argument("--no-tests", action="store_true", help="all but the tests")
     browsing = add("test-browser", command_test_browser, "drive the course in headless Chromium")
-    building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from notebooks/src")
+    building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from lessons/")
     publishing = add("site", command_site, "the course as a site to read, in build/site")
     handing = add("handout", command_handout, "for a class: notebooks without answers, a key, slides")
     handing.add_argument("--lessons", metavar="1-9", default="all", help="such as 1-9 or 0,3,5-7 (default: all)")

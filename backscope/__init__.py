@@ -1,7 +1,7 @@
-"""The course's instruments for work: `import backscope` beside your own PyTorch, `python -m backscope train.py`.
+"""Instruments for autograd: `import backscope` beside your own PyTorch, `python -m backscope train.py`.
 
-Everything here is course_lib.teach's, under a name that is short enough to type while something burns. It takes tensors
-of PyTorch and of course_lib alike. `help(backscope.draw)` and the gallery notebook show what each instrument can do.
+They take tensors of PyTorch and of course_lib alike. `help(backscope.draw)` and the gallery notebook show what each
+instrument can do.
 
     backscope.explain()             the last error: what happened, which line, what cures it
     backscope.draw(loss, names=model)
@@ -11,14 +11,11 @@ of PyTorch and of course_lib alike. `help(backscope.draw)` and the gallery noteb
     backscope.compare(before, after)    what changed between two drawings
 """
 
-from backscope import compare, draw, explain, ledger, step, watch
+from backscope.events.watch import watch
+from backscope.explaining.report import explain
+from backscope.graph.compare import compare
+from backscope.memory.ledger import ledger
+from backscope.pictures.draw import draw
+from backscope.stepping.step import step
 
 __all__ = ["compare", "draw", "explain", "ledger", "step", "watch"]
-
-
-if __name__ == "__main__":
-    import sys
-
-    from backscope.script.command import main
-
-    main(sys.argv[1:])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-LESSONS = Path(__file__).resolve().parents[2] / "notebooks" / "src"
+LESSONS = Path(__file__).resolve().parent
 FREED = "Trying to backward through the graph a second time"
 CHANGED = "modified by an inplace operation"
 
@@ -38,7 +38,7 @@ def bound(statement):
 
 def from_lesson(torch, number, *names, edit=str, **given):
     """What a lesson's source defines under these names, or assigns to them, on this library; it finds what is given."""
-    (source,) = LESSONS.glob(f"{number}_*.py")
+    (source,) = LESSONS.glob(f"{number}_*/lesson.py")
     found = {}
     for node in ast.parse(edit(source.read_text("utf-8"))).body:
         if isinstance(node, ast.Import | ast.ImportFrom) or bound(node) & {*names}:

@@ -8,6 +8,8 @@ import math
 import random
 import sys
 
+from coursekit.judge.exercise import not_yet
+
 # --- data to try an answer on -------------------------------------------------------------------------------
 
 
@@ -170,3 +172,28 @@ def within_lines(call):
         return call()
     finally:
         sys.settrace(before)
+
+
+def numbers_or_errors(count):
+    """A reader of answers: so many entries, each a number or "error"."""
+
+    def read(answer):
+        if not isinstance(answer, (list, tuple)) or len(answer) != count:
+            return None
+        given = [number_or_error(each) for each in answer]
+        if any(isinstance(each, str) and each != "error" or each is None for each in given):
+            return not_yet('Each entry is a number or "error".')
+        return given
+
+    return read
+
+
+def number_or_error(entry):
+    """A number, also one written as text; "error" for a word that means it; other text as it is."""
+    if not isinstance(entry, str):
+        return as_number(entry)
+    text = entry.strip().lower()
+    try:
+        return float(text)
+    except ValueError:
+        return "error" if "error" in text or text.startswith("raise") else text

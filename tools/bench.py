@@ -781,7 +781,7 @@ def lines():
         *(Measured(f"{what}-on-{step}".replace(" ", "-"), f"{title}, MLP of {step} a step, times without", ("torch",),
                    while_recorded(what, step), "×", target)
           for what, title, targets in (
-              ("explain", "python -m course_lib.explain", (3, 1.15, 1.05)),
+              ("explain", "python -m backscope", (3, 1.15, 1.05)),
               ("doubts", "the same with --doubts", (3, 1.15, 1.05)),
               ("watch", "watch", (8, 2, 1.2)), ("held", "ledger", (5, 1.5, 1.1)))
           for step, target in zip(STEPS, targets, strict=True)),

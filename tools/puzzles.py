@@ -9,13 +9,15 @@ exists has no cell or no exercise; with --check also when the table on disk is n
 """
 
 import argparse
-import importlib
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from coursekit.judge.discovery import exercises_module, folder_of  # noqa: E402
+
 TABLE = ROOT / "docs" / "puzzles.md"
 
 PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it)
@@ -50,7 +52,7 @@ PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it)
 
 def lesson_files():
     """{lesson number: its source} of the lessons that exist."""
-    return {int(path.name[:2]): path for path in sorted((ROOT / "notebooks" / "src").glob("[0-8][0-9]_*.py"))}
+    return {int(path.parent.name[:2]): path for path in sorted((ROOT / "lessons").glob("[0-8][0-9]_*/lesson.py"))}
 
 
 def cells(source):
@@ -61,7 +63,7 @@ def cells(source):
 
 def claim_tests(number):
     """{claim id: the name of its test} of a lesson."""
-    path = ROOT / "tests" / "claims" / f"test_claims_{number:02d}.py"
+    path = folder_of(number) / "claims.py"
     names = re.findall(r"^def (test_c(\d\d)_(\d+)_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {f"C{lesson}.{claim}": name for name, lesson, claim in names}
 
@@ -74,7 +76,7 @@ def collect():
             for tag in tags:
                 if re.fullmatch(r"P\d+", tag):
                     found[int(tag[1:])][0].append((lesson, number, [t for t in tags if t.startswith("C")]))
-        records = importlib.import_module(f"course_lib.teach.exercises.lesson_{lesson:02d}").EXERCISES
+        records = exercises_module(lesson).EXERCISES
         for record in records:
             for puzzle in record.puzzles:
                 found[puzzle][1].append(record)
@@ -102,7 +104,7 @@ def table(found):
         "",
         "Programs that practitioners got wrong. Written by `make puzzles`; do not edit by hand.",
         "`make check` proves the exercises (solution, other right answers, every wrong one, on both engines),",
-        "`tests/claims/` the claims.",
+        "`claims.py` in each lesson's folder the claims.",
         "",
         "| | puzzle | answered in | exercises | tests |",
         "| --- | --- | --- | --- | --- |",
@@ -111,7 +113,7 @@ def table(found):
     for puzzle, (question, lesson) in PUZZLES.items():
         shown, asked = found[puzzle]
         places = [
-            f"[{number:02d}](../notebooks/{files[number].stem}.ipynb), cell {cell}" for number, cell, _ in shown
+            f"[{number:02d}](../notebooks/{files[number].parent.name}.ipynb), cell {cell}" for number, cell, _ in shown
         ] or [f"lesson {lesson:02d}, to come"]
         claims = [claim_tests(number).get(c) for number, _, ids in shown for c in ids]
         tests = [f"`{name}`" for name in dict.fromkeys(filter(None, claims))]

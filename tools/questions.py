@@ -8,13 +8,15 @@ ends with 1, and says what is missing, when a claim or an exercise is not there 
 """
 
 import argparse
-import importlib
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from coursekit.judge.discovery import exercises_module, lesson_numbers  # noqa: E402
+
 TABLE = ROOT / "docs" / "questions.md"
 
 # heading: (question, claims that answer it, an exercise that asks for it)
@@ -118,7 +120,7 @@ QUESTIONS = {
 def claims():
     """{claim: (its sentence, the lesson's file, the heading above the cell that shows it, the cell's number)}."""
     found = {}
-    for path in sorted((ROOT / "notebooks" / "src").glob("[0-8][0-9]_*.py")):
+    for path in sorted((ROOT / "lessons").glob("[0-8][0-9]_*/lesson.py")):
         source = path.read_text(encoding="utf-8")
         sentences = dict(re.findall(r"^# - \*\*(C\d\d\.\d+)\*\* (.+)$", source, re.MULTILINE))
         heading = ""
@@ -126,7 +128,7 @@ def claims():
         for number, (head, body) in enumerate(zip(parts[1::2], parts[2::2], strict=True)):
             for tag in re.findall(r'"(C\d\d\.\d+)"', head):
                 if tag in sentences:
-                    found.setdefault(tag, (sentences[tag], path.stem, heading, number))
+                    found.setdefault(tag, (sentences[tag], path.parent.name, heading, number))
             if "[markdown]" in head:
                 headings = re.findall(r"^# ## (.+)$", body, re.MULTILINE)
                 heading = headings[-1] if headings else heading
@@ -135,8 +137,7 @@ def claims():
 
 def exercises():
     """{exercise: its title}."""
-    lessons = sorted((ROOT / "course_lib" / "teach" / "exercises").glob("lesson_[0-9][0-9]"))
-    modules = [importlib.import_module(f"course_lib.teach.exercises.{path.name}") for path in lessons]
+    modules = [exercises_module(number) for number in lesson_numbers()]
     return {record.id: record.title for module in modules for record in module.EXERCISES}
 
 
@@ -162,8 +163,8 @@ def table():
         f"# {len(every_question())} questions that people ask, and where the course answers them",
         "",
         "Written by `make puzzles`; do not edit by hand. Each answer is a claim of a lesson: a cell shows it, and",
-        "`tests/claims/` runs it on our engine and on PyTorch. The link leads to the lesson, the cell's number counts",
-        "from 0, and the exercise lets you try whether you could have said it.",
+        "`claims.py` in the lesson's folder runs it on our engine and on PyTorch. The link leads to the lesson, the",
+        "cell's number counts from 0, and the exercise lets you try whether you could have said it.",
     ]
     for heading, entries in QUESTIONS.items():
         lines += ["", f"## {heading}", "", "| you ask | in short | shown in | try it |", "| --- | --- | --- | --- |"]

@@ -46,12 +46,12 @@ SAMPLE = "07.3", "uncounted"  # an exercise, and one of its wrong answers
 
 def sample():
     """A wrong answer to an exercise, and the card that it gets, as the lesson shows it."""
-    from coursekit.notebook import card as cards
     from coursekit.judge import exercise
+    from coursekit.notebook import card as cards
 
     torch = importlib.import_module("course_lib")
     ident, name = SAMPLE
-    records = importlib.import_module(f"course_lib.teach.exercises.lesson_{ident[:2]}").EXERCISES
+    records = importlib.import_module("coursekit.judge.discovery").exercises_module(ident[:2]).EXERCISES
     record = next(each for each in records if each.id == ident)
     wrong = next(each.answer for each in record.mistakes if each.name == name)
     names = {"torch": torch}
@@ -87,8 +87,7 @@ def front_page(lite=False):
 
 def raised(program):
     """The error, or the warning, that a program of tests/teach/explain_cures.py ends with; None."""
-    sys.path.insert(0, str(ROOT / "tests" / "teach"))
-    from explain_cures import run
+    from tests.teach.explain_cures import run
 
     with contextlib.redirect_stderr(io.StringIO()):  # anomaly mode prints where the forward call stood
         return run(importlib.import_module("course_lib"), program)
@@ -96,10 +95,8 @@ def raised(program):
 
 def error_index():
     """A page: each message, what it means, what cures it, what only silences it, the lesson."""
-    sys.path.insert(0, str(ROOT / "tests" / "teach"))
-    from explain_cures import CURES
-
     from backscope.explaining.report import LESSONS, explain
+    from tests.teach.explain_cures import CURES
 
     files = {int(n): file for n, _, _, _, file in lessons()}
     by_lesson = {}
@@ -166,7 +163,7 @@ def engine_pages(folder):
     folder.mkdir(parents=True)
     where = {}  # file -> lessons that speak of it
     for n, title, _, _, file in lessons():
-        source = (ROOT / "notebooks" / "src" / f"{file}.py").read_text(encoding="utf-8")
+        source = (ROOT / "lessons" / file / "lesson.py").read_text(encoding="utf-8")
         for name in set(re.findall(r"engine[/.](\w+)", source)):
             where.setdefault(name, []).append(f"[{n} {title}](../notebooks/{file}.ipynb)")
     names = []

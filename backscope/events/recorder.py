@@ -6,10 +6,10 @@ each of them is looked at. With no recording open nothing is attached to either.
 
 import sys
 
-from course_lib.engine.tensor import Tensor
 from backscope.events import recorder_engine
 from backscope.events.recording import here, torch_folder, watch_leaf
 from backscope.pictures.draw import names_in
+from course_lib.engine.tensor import Tensor
 
 
 def begin(recording):

@@ -10,11 +10,6 @@ import threading
 from contextlib import suppress
 from functools import partial
 
-from course_lib.autograd.anomaly_mode import is_engine_file
-from course_lib.engine import backward as engine
-from course_lib.engine import grad_mode, ops, saved
-from course_lib.engine.tensor import Tensor, counter_of
-from course_lib.engine.version import VersionCounter
 from backscope.events.recording import (
     REFUSED,
     SAVED,
@@ -35,6 +30,11 @@ from backscope.events.recording import (
     writer_name,
 )
 from backscope.graph.tensor_facts import ask, is_tensor
+from course_lib.autograd.anomaly_mode import is_engine_file
+from course_lib.engine import backward as engine
+from course_lib.engine import grad_mode, ops, saved
+from course_lib.engine.tensor import Tensor, counter_of
+from course_lib.engine.version import VersionCounter
 
 state = grad_mode.state
 _switching = threading.Lock()

@@ -11,8 +11,6 @@ Not seen: what another pair of hooks inside the block packs (checkpoint, save_on
 import sys
 import weakref
 
-from course_lib.arrays import errors
-from course_lib.engine.graph import forward_name
 from backscope.events.recording import (
     REFUSED,
     SAVED,
@@ -35,6 +33,8 @@ from backscope.events.recording import (
 )
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import ask, one_counter
+from course_lib.arrays import errors
+from course_lib.engine.graph import forward_name
 
 ANOMALY_HINT = (
     " Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "

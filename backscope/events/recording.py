@@ -12,12 +12,12 @@ import weakref
 
 import numpy as np
 
-from course_lib.autograd.anomaly_mode import is_engine_file, place_words
-from course_lib.engine.tensor import Tensor
-from backscope.pictures.draw import HIDDEN, named_by, names_in
 from backscope.graph.node_facts import node_name
 from backscope.graph.reader import RESULT
 from backscope.graph.tensor_facts import ask, dtype_of, is_module, is_tensor, shape_of
+from backscope.pictures.draw import HIDDEN, named_by, names_in
+from course_lib.autograd.anomaly_mode import is_engine_file, place_words
+from course_lib.engine.tensor import Tensor
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
     "saved", "version", "unpacked", "refused", "freed", "accumulated",

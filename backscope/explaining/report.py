@@ -15,7 +15,6 @@ import re
 import sys
 import weakref
 
-from course_lib.autograd.anomaly_mode import is_engine_file
 from backscope.explaining.about_data import ROWS as ABOUT_DATA
 from backscope.explaining.about_functions import FUNCTIONS, HOOKS
 from backscope.explaining.about_leaves import LEAVES
@@ -23,11 +22,12 @@ from backscope.explaining.about_passes import PASSES
 from backscope.explaining.about_saved import SAVED
 from backscope.explaining.about_tools import TOOLS
 from backscope.explaining.about_writes import WRITING
-from backscope.pictures.dotsource import YELLOW
-from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
 from backscope.graph.model import DETACHED, FREED, STALE
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import ask, is_module, is_tensor
+from backscope.pictures.dotsource import YELLOW
+from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
+from course_lib.autograd.anomaly_mode import is_engine_file
 
 ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
 HERE = "HERE"
@@ -115,7 +115,7 @@ def explain(error=None, *tensors, names=None):
 
     Returns an Explanation: a notebook shows it, print() writes it.
     Raises ValueError when there is no error yet; TypeError for what is neither error nor text.
-    Limits: lines of your files are named by `watch()`, and by `python -m course_lib.explain script.py`, which record
+    Limits: lines of your files are named by `watch()`, and by `python -m backscope script.py`, which record
     while the program runs; an error alone does not know them.
     """
     if is_tensor(error):

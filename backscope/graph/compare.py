@@ -13,10 +13,10 @@ import copy
 import html
 from collections import Counter
 
-from backscope.pictures import dotsource, lanes, layout
 from backscope.graph import listing
-from backscope.pictures.draw import Picture
 from backscope.graph.model import FREED, OK, STALE, Memory
+from backscope.pictures import dotsource, lanes, layout
+from backscope.pictures.draw import Picture
 
 NEW, CHANGED, GONE = "NEW", "CHANGED", "GONE"
 BEFORE, AFTER = 0, 1

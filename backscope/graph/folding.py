@@ -8,8 +8,8 @@ there, so that nothing worth seeing disappears. `open` asks for one part in full
 from collections import Counter
 from itertools import groupby, takewhile
 
-from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
 from backscope.graph.listing import count
+from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
 
 LIMIT = 40  # backward nodes that are drawn without folding, and of a part that was opened
 ROOM = 9  # boxes of a folded picture, leaves aside: what fits one screen

@@ -7,10 +7,10 @@ Graphviz drops them without a word.
 
 import textwrap
 
-from backscope.pictures import lanes
 from backscope.graph import listing
 from backscope.graph.folding import LETTERS
 from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
+from backscope.pictures import lanes
 
 BLUE, PALE_BLUE = "#0072B2", "#DCEBF7"  # values
 GREY, PALE_GREY = "#555555", "#EEEEEE"  # backward nodes

@@ -14,14 +14,14 @@ import inspect
 import sys
 from pathlib import Path
 
-from backscope.pictures import layout
-from backscope.pictures.dotsource import Drawing
 from backscope.graph.folding import fold
-from backscope.graph.model import link_inputs
-from backscope.pictures.legend import legend
 from backscope.graph.listing import facts, headline, listing
+from backscope.graph.model import link_inputs
 from backscope.graph.reader import Reader
 from backscope.graph.tensor_facts import grad_of, is_module, is_tensor
+from backscope.pictures import layout
+from backscope.pictures.dotsource import Drawing
+from backscope.pictures.legend import legend
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 MANY = 200  # items of a list or dictionary that are given names

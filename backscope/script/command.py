@@ -1,4 +1,4 @@
-"""`python -m course_lib.explain [options] script.py [arguments]`, or `-m backscope`: the script, and what follows.
+"""`python -m backscope [options] script.py [arguments]`: the script, and what follows.
 
 Standard output, exit status, signals and sys.argv are the script's own. The explanation goes to standard error, below
 the traceback, and to a report beside it.
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from backscope.script.recorder import OURS
 
-USAGE = "python -m course_lib.explain [--doubts] [--report FILE] (script.py | -m package.module) [arguments …]"
+USAGE = "python -m backscope [--doubts] [--report FILE] (script.py | -m package.module) [arguments …]"
 
 
 def options_in(words):
     """Our options, which stand before the script, and the words that are the script's."""
-    parser = argparse.ArgumentParser("course_lib.explain", usage=USAGE, description="Run a script; explain its error.")
+    parser = argparse.ArgumentParser("backscope", usage=USAGE, description="Run a script; explain its error.")
     parser.add_argument("--doubts", action="store_true", help="say also what is silently wrong")
     parser.add_argument("--report", metavar="FILE", help="where the HTML report goes (explained.html)")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
@@ -47,7 +47,7 @@ def main(words):
     try:
         import torch
     except ImportError:
-        sys.exit("course_lib.explain looks at real PyTorch, which is not installed here (pip install torch).")
+        sys.exit("backscope looks at real PyTorch, which is not installed here (pip install torch).")
     from backscope.script.doubts import Doubts
     from backscope.script.recorder import Recorder
 
@@ -87,7 +87,7 @@ def run(options, rest):
     try:
         source = Path(path).read_bytes()
     except OSError as error:
-        sys.exit(f"course_lib.explain: cannot open {options.script!r}: {error.strerror}")
+        sys.exit(f"backscope: cannot open {options.script!r}: {error.strerror}")
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=__builtins__, __spec__=None, __cached__=None)
     sys.modules["__main__"] = module
@@ -120,7 +120,7 @@ def findings_of(error, recorder):
     try:
         finding = findings.find(error, recorder)
     except Exception as fault:
-        return f"course_lib.explain could not explain this: {type(fault).__name__}: {fault}"
+        return f"backscope could not explain this: {type(fault).__name__}: {fault}"
     row = finding.explanation.row
     return None if row is None or row.lesson is None else finding
 
@@ -152,6 +152,6 @@ def finish(options, doubts, whole=True):
         try:
             said = report.doubts(doubts.lines(whole))
         except Exception as fault:
-            said = f"course_lib.explain could not say what is doubtful: {type(fault).__name__}: {fault}"
+            said = f"backscope could not say what is doubtful: {type(fault).__name__}: {fault}"
         if said:
             print(said, file=sys.stderr)

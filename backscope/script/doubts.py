@@ -6,8 +6,8 @@ Each doubt is said once, with the line that it is about. Where nothing is doubtf
 import importlib
 import sys
 
-from backscope.pictures.draw import named_by
 from backscope.graph.tensor_facts import is_module
+from backscope.pictures.draw import named_by
 from backscope.script.findings import at, nodes_behind
 
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 from backscope.explaining.report import Explanation, told
-from backscope.pictures.draw import names_in, snapshot
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_tensor
+from backscope.pictures.draw import names_in, snapshot
 from backscope.script.recorder import MAKERS
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")

@@ -16,8 +16,8 @@ from collections import deque
 from dataclasses import dataclass
 
 KEPT = 50_000  # calls, and writes, that are remembered
-LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
-OURS = LIBRARY + os.sep, os.path.join(os.path.dirname(LIBRARY), "backscope.py")  # how our files' names begin
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # backscope
+OURS = HERE + os.sep, os.path.join(os.path.dirname(HERE), "course_lib") + os.sep  # how our files' names begin
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
 MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
@@ -153,7 +153,7 @@ class Recorder:
         except Exception as error:
             self.failed = True
             line = f"{type(error).__name__}: {error}"
-            said = f"course_lib.explain: the recorder failed and is off now ({line}); the script goes on."
+            said = f"backscope: the recorder failed and is off now ({line}); the script goes on."
             print(said, file=sys.stderr)
             return None
 

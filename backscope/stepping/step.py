@@ -8,16 +8,23 @@ What to read: step_record.py (the pass, recorded through hooks), step_text.py (t
 pictures and the card).
 """
 
+import re
 import sys
 import warnings
 
+from backscope.graph.tensor_facts import is_module, is_tensor, shape_of
+from backscope.pictures.draw import check_used, given_names, name_parameters, names_in
 from backscope.stepping import step_picture, step_text
 from backscope.stepping.step_record import Queue, Recorder, Recording, StepReader, needed_for, order_of
-from backscope.pictures.draw import check_used, given_names, name_parameters, names_in
-from backscope.graph.tensor_facts import is_module, is_tensor, shape_of
-from coursekit.notebook.cells import one_line
 
 FIRST, LAST = 40, 20  # of a longer pass, so many frames from its beginning and from its end are shown
+
+
+def one_line(error):
+    """The name of the error and the first line of what it says, without addresses."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    first = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", lines[0]) if lines else "(no message)"
+    return f"{type(error).__name__}: {first}"
 
 
 def step(*tensors, gradient=None, inputs=None, retain_graph=None, create_graph=False, names=None):

@@ -10,11 +10,11 @@ import html
 import math
 import re
 
-from backscope.stepping import step_text
+from backscope.graph.model import FREED
 from backscope.pictures import layout
 from backscope.pictures.dotsource import short
-from backscope.graph.model import FREED
 from backscope.pictures.lanes import text_width
+from backscope.stepping import step_text
 
 WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels
 HIGH = 6  # boxes above each other

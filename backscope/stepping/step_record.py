@@ -9,11 +9,11 @@ import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 
-from course_lib.arrays.heap import in_turn
 from backscope.graph.model import FREED
 from backscope.graph.node_facts import read_slots, sequence_nr
 from backscope.graph.reader import Reader
 from backscope.graph.tensor_facts import PREVIEW, place, preview, window
+from course_lib.arrays.heap import in_turn
 
 NOTHING = "nothing"
 

@@ -1,8 +1,8 @@
 """The trace of a backward pass: every frame in words, and the same text for the same program on both libraries."""
 
-from backscope.stepping.step_record import NOTHING
-from backscope.graph.model import FREED, STALE
 from backscope.graph.listing import count, held
+from backscope.graph.model import FREED, STALE
+from backscope.stepping.step_record import NOTHING
 
 MANY = 12  # items of a list that are named
 SMALL = 24  # a graph with more nodes has only those counts listed that are above one

@@ -4,7 +4,7 @@ PyTorch: torch/csrc/autograd/saved_variable.cpp, VariableTypeUtils.h, functions/
 
 Nearly every error of autograd protects one of three things. The values that backward will use are those that forward
 used (saved tensors). Each value has one history (writing in place). A gradient has somewhere to start and somewhere
-to go (the engine). teach/explain/report.py says for each message what happened and what cures it.
+to go (the engine). backscope/explaining/report.py says for each message what happened and what cures it.
 """
 
 

@@ -21,7 +21,6 @@ from course_lib.engine.grad_mode import ThreadState, state
 from course_lib.engine.graph import AccumulateGrad
 
 _ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # course_lib
-_TEACH = os.path.join(_ENGINE, "teach") + os.sep
 
 MADE_BEFORE = "No forward pass information available. Enable detect anomaly during forward pass for more information."
 CAUSED = "Traceback of forward call that caused the error:\n"
@@ -35,7 +34,7 @@ LOOK_ABOVE = (
 
 def is_engine_file(file):
     """True for the engine's own files and generated operations, which are never "the line that did it"."""
-    return file.startswith("<course_lib") or (file.startswith(_ENGINE) and not file.startswith(_TEACH))
+    return file.startswith(("<course_lib", _ENGINE))
 
 
 def user_frame():

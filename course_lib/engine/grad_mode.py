@@ -27,7 +27,7 @@ class ThreadState(local):
         self.inference = False
         self.saved_tensor_hooks = []  # innermost last: pairs (pack, unpack)
         self.saved_tensor_hooks_disabled = None  # the message of disable_saved_tensors_hooks, if any
-        self.recorders = 0  # instruments (teach) that want to see every node
+        self.recorders = 0  # instruments (backscope) that want to see every node
         self.evaluating = None  # in anomaly mode: the node whose backward runs now
         self.task = None  # the backward pass that runs now
         self.update()

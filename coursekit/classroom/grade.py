@@ -23,9 +23,10 @@ from pathlib import Path
 
 from coursekit.classroom import pages, returned, worker
 from coursekit.judge import exercise as ex
-from coursekit.notebook.lesson import lesson, lesson_numbers
+from coursekit.judge.discovery import lesson_numbers
+from coursekit.notebook.lesson import lesson
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 WINDOWS = os.name == "nt"
 SECONDS = 120  # for one run of one notebook; lessons take one to six
 CELL_SECONDS = 30  # for one cell; a cell of the course takes at most two
@@ -244,7 +245,7 @@ def packages():
 def visible():
     """What a fenced process may read beside the system: Python, packages, the course's code."""
     wanted = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable), *packages()]
-    wanted += [str(ROOT / "course_lib"), str(ROOT / "backscope.py")]
+    wanted += [str(ROOT / room) for room in ("course_lib", "backscope", "coursekit", "lessons")]
     wanted += [os.path.dirname(shutil.which("dot") or "")]
     real = {os.path.realpath(each) for each in wanted if each} | {each for each in wanted if each}
     # A folder may be shown whole, or nothing of it would be hidden: never the root or a home.

@@ -8,10 +8,10 @@ import json
 import re
 from pathlib import Path
 
-from coursekit.own_engine import stages
 from coursekit.classroom.grade import ROOT, lesson_files
 from coursekit.judge import exercise as ex
 from coursekit.notebook.lesson import lesson
+from coursekit.own_engine import stages
 
 QUESTION = re.compile(r"#\s+(\d\d) · ([^:\n]+):\s*(.+)")
 HOOK = re.compile(r"\*\*(.+?)\*\*\s*$", re.M)

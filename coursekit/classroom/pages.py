@@ -10,12 +10,12 @@ import re
 import unicodedata
 from pathlib import Path
 
-from coursekit.notebook import card
 from coursekit.judge import exercise as ex
+from coursekit.notebook import card
 from coursekit.notebook.home import lessons_in
 from coursekit.notebook.lesson import lesson
 
-NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NOT_JUDGED = "not judged"
 SIGNS = {**card.SIGNS, NOT_JUDGED: ("⊘", "#7A0060")}
 ORDER = (ex.CORRECT, ex.ALMOST, ex.NOT_YET, ex.ERROR, NOT_JUDGED, ex.NOT_ATTEMPTED)

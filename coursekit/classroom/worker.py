@@ -18,17 +18,18 @@ import types
 
 import numpy
 
-from course_lib import teach
+import course_lib.teach  # noqa: F401  (old copies import from it)
 from coursekit.judge import bounds
 from coursekit.judge import exercise as ex
 from coursekit.notebook import lesson as lessons
 
 CHECK_SECONDS = 10.0  # for one check: more than in a lesson, since a machine that grades is busy
 LONGEST = 4000  # characters of one text in a record
-OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # course_lib
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OURS = tuple(os.path.join(ROOT, room) + os.sep for room in ("course_lib", "backscope", "coursekit", "lessons"))
 PACKAGES = os.path.dirname(os.path.dirname(numpy.__file__))
-GENUINE = (OURS, PACKAGES, sys.prefix, sys.base_prefix, "<course_lib", "<frozen", "<__array_function__")
-SEALED = ("course_lib.teach.practice.", "course_lib.teach.exercises.", "coursekit.classroom.")
+GENUINE = (*OURS, PACKAGES, sys.prefix, sys.base_prefix, "<course_lib", "<frozen", "<__array_function__")
+SEALED = ("coursekit.judge.", "coursekit.notebook.", "coursekit.classroom.", "lessons.")
 ASKS = re.compile(r"""L\s*\.\s*(?:check|predict)\s*\(\s*["'](\d?\d\.p?\d+)["']""")
 
 
@@ -147,7 +148,7 @@ class Private:
         if record is None:
             return self
         value = record.__dict__[self.name]
-        if sys._getframe(1).f_code.co_filename.startswith((OURS, sys.base_prefix)):
+        if sys._getframe(1).f_code.co_filename.startswith((*OURS, sys.base_prefix)):
             return value
         self.note("reads the course's solution of", record.__dict__["id"])
         return type(value)()
@@ -215,8 +216,8 @@ class Run:
         self.seconds, self.process = job["cell_seconds"], os.getpid()
         self.shell = quiet_shell()
         self.exercises = {each.id: each for each in lessons.lesson(job["lesson"]).exercises.values()}
-        teach.lesson = self.lesson
-        sys.modules[teach.__name__].lesson = self.lesson
+        for name in ("coursekit", "course_lib.teach"):
+            sys.modules[name].lesson = self.lesson
         for kind in {each for record in self.exercises.values() for each in type(record).__mro__[:-1]}:
             for name in ("solution", "alternatives"):
                 setattr(kind, name, Private(name, self.note))

@@ -23,15 +23,14 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from course_lib.teach import exercises as records
-from coursekit.own_engine import proving
 from coursekit.judge import bounds, guard
 from coursekit.judge import exercise as ex
-from coursekit.notebook.lesson import Lesson, lesson_numbers
+from coursekit.judge.discovery import LESSONS as SOURCES
+from coursekit.judge.discovery import exercises_module, lesson_numbers
+from coursekit.notebook.lesson import Lesson
+from coursekit.own_engine import proving
 
-SOURCES = Path(__file__).resolve().parents[3] / "notebooks" / "src"
 LESSON_SECONDS = 60.0  # a whole notebook takes a second or two
 PUZZLES = range(1, 27)
 FEWEST = {"exercises": 4, "mistakes": 4, "hints": 2, "alternatives": 1}
@@ -364,12 +363,12 @@ class Report:
 
 def exercises_of(number):
     """The records of one lesson."""
-    return list(importlib.import_module(f"{records.__name__}.lesson_{number:02d}").EXERCISES)
+    return list(exercises_module(number).EXERCISES)
 
 
 def notebook_of(number, sources=None):
     """The path of a lesson's percent-format source, or None."""
-    return next(iter(sorted((sources or SOURCES).glob(f"{number:02d}_*.py"))), None)
+    return next(iter(sorted((sources or SOURCES).glob(f"{number:02d}_*/lesson.py"))), None)
 
 
 def lesson_complaints(number, exercises):
@@ -403,8 +402,9 @@ def counts(numbers, sources=None):
     all_exercises = [exercise for lesson in lessons for exercise in lesson]
     built = [number for number in numbers if number in proving.LESSONS and sources is None]
     puzzles = sorted({puzzle for exercise in all_exercises for puzzle in exercise.puzzles})
-    found = sorted((sources or SOURCES).glob("[0-9][0-9]_*.py"))
-    notebooks = [path for path in found if int(path.name[:2]) in numbers or path.name < "90"]  # not the appendices
+    found = sorted((sources or SOURCES).glob("[0-9][0-9]_*/lesson.py"))
+    # All but the appendices.
+    notebooks = [path for path in found if int(path.parent.name[:2]) in numbers or path.parent.name < "90"]
     claims = {
         claim
         for path in notebooks
@@ -450,7 +450,7 @@ def prove_all(numbers, modules, say, sources=None):
             prove_checkpoint(number, modules, report, say)
         path = notebook_of(number, sources)
         if path is None:
-            report.add(f"lesson {number:02d}", ["notebooks/src has no source for it. Write it."])
+            report.add(f"lesson {number:02d}", ["lessons/ has no source for it. Write it."])
             say(f"lesson {number:02d} has no notebook  FAILED")
             continue
         notebook = read_notebook(path)

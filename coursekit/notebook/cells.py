@@ -12,12 +12,14 @@ import warnings
 from pathlib import Path
 
 from backscope.explaining.report import remember
+from backscope.stepping.step import one_line
+from coursekit.judge.exercise import error_text, short
 from coursekit.notebook import card as cards
 from coursekit.notebook.card import show_card
-from coursekit.judge.exercise import error_text, short, without_addresses
 
 FACTS = re.compile(r"one of the variables needed .*? operation: (.*? instead)\..*", re.DOTALL)
-PACKAGE = Path(__file__).resolve().parents[2]  # course_lib
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = tuple(ROOT / room for room in ("course_lib", "backscope", "coursekit"))  # what `show` opens
 
 
 class expect_error:
@@ -62,13 +64,6 @@ class expect_error:
         """The name of the error, and of its message what tells."""
         facts, found = FACTS.subn(r"… \1 …", one_line(error))
         return facts if found or not self.fragment else f"{type(error).__name__}: … {self.fragment} …"
-
-
-def one_line(error):
-    """The name of the error and the first line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    first = without_addresses(lines[0]) if lines else "(no message)"
-    return f"{type(error).__name__}: {first}"
 
 
 def show(what, max_lines=40):
@@ -118,7 +113,8 @@ def our_source(target):
     target = core(target)
     filename = file_of(target)
     generated = filename.startswith("<course_lib ")
-    if not (generated or filename and Path(filename).resolve().is_relative_to(PACKAGE)):
+    path = Path(filename).resolve()
+    if not (generated or filename and any(path.is_relative_to(room) for room in ROOMS)):
         return None
     try:
         text = inspect.getsource(target)
@@ -126,7 +122,7 @@ def our_source(target):
         text = block_in(linecache.getlines(filename), target)
     place = filename.strip("<>")
     if not generated:
-        place = "course_lib/" + Path(filename).resolve().relative_to(PACKAGE).as_posix()
+        place = path.relative_to(ROOT).as_posix()
     return (place, textwrap.dedent(text).rstrip().splitlines()) if text else None
 
 

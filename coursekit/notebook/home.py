@@ -4,14 +4,13 @@ It reads the notebooks that lie beside it and the progress file, so it has no li
 """
 
 import html
-import importlib
 import json
 import re
 from pathlib import Path
 
-from course_lib.teach import exercises as records
-from coursekit.own_engine import stages
+from coursekit.judge import discovery
 from coursekit.notebook.progress import Progress
+from coursekit.own_engine import stages
 
 TITLE = re.compile(r"# (\d\d) · (.+)")
 MINUTES = re.compile(r"\*\*Minutes\*\* (\d+)")
@@ -100,7 +99,7 @@ class Home:
 
 def solved(number, progress):
     """(how many tasks of a lesson are solved, how many there are); up to lesson 13 one's own engine is one of them."""
-    module = importlib.import_module(f"{records.__name__}.lesson_{number:02d}")
+    module = discovery.exercises_module(number)
     ids = [exercise.id for exercise in module.EXERCISES]
     ids += [f"{number:02d}.b"] if number <= stages.LAST else []
     return sum(progress.get(each, {}).get("solved") is True for each in ids), len(ids)

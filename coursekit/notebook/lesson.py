@@ -6,13 +6,11 @@ alone. Where progress is kept: see progress.py.
 
 import functools
 import importlib
-import pkgutil
 import textwrap
 
-from course_lib.teach import exercises as records
-from coursekit.judge import bounds, verdicts
-from coursekit.notebook import card as cards
+from coursekit.judge import bounds, discovery, verdicts
 from coursekit.judge import exercise as ex
+from coursekit.notebook import card as cards
 from coursekit.notebook.card import show_card
 from coursekit.notebook.progress import Progress
 
@@ -22,7 +20,7 @@ NOTHING = object()  # "no argument given"; None is an answer that means "not att
 
 def lesson(number, torch=None):
     """The exercises of one lesson. `torch` names the engine for the checks (usually found by itself)."""
-    numbers = lesson_numbers()
+    numbers = discovery.lesson_numbers()
     try:
         wanted = int(number)
     except (TypeError, ValueError):
@@ -30,14 +28,7 @@ def lesson(number, torch=None):
     if wanted not in numbers:
         have = ", ".join(f"lesson({each})" for each in numbers)
         raise ValueError(f"lesson({number!r}): no lesson of that number has exercises. There are: {have}.")
-    module = importlib.import_module(f"{records.__name__}.lesson_{wanted:02d}")
-    return Lesson(wanted, module.EXERCISES, torch)
-
-
-def lesson_numbers():
-    """The numbers of all lessons that have exercises."""
-    names = [module.name for module in pkgutil.iter_modules(records.__path__)]
-    return sorted(int(name.removeprefix("lesson_")) for name in names if name.startswith("lesson_"))
+    return Lesson(wanted, discovery.exercises_module(wanted).EXERCISES, torch)
 
 
 def in_words(method):

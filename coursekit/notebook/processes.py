@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 START = 120  # seconds for all processes to import what they need; their own time begins after that
 GRACE = 2  # seconds that a worker waits longer, before it ends by itself
 CHILD = "from coursekit.notebook.processes import be_a_worker; be_a_worker()"

@@ -11,11 +11,11 @@ import time
 import types
 from pathlib import Path
 
+from coursekit.judge import bounds
+from coursekit.judge import exercise as ex
 from coursekit.own_engine import judge as judging
 from coursekit.own_engine import stages
 from coursekit.own_engine.mistakes import edited
-from coursekit.judge import bounds
-from coursekit.judge import exercise as ex
 
 NAME, FILE = "my_tests.py", "<my_tests.py>"
 IDENT = "13.t"

@@ -5,8 +5,8 @@ import inspect
 import re
 import textwrap
 
-from coursekit.own_engine import checkpoints, stages
 from coursekit.judge import exercise as ex
+from coursekit.own_engine import checkpoints, stages
 
 
 def number_in(id):

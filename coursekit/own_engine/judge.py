@@ -20,11 +20,11 @@ from collections import namedtuple
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coursekit.judge import bounds
+from coursekit.judge import exercise as ex
 from coursekit.own_engine import checkpoints, stages
 from coursekit.own_engine.drawable import drawable, show_slots
 from coursekit.own_engine.mistakes import known
-from coursekit.judge import bounds
-from coursekit.judge import exercise as ex
 
 NAME = stages.NAME
 FILE = f"<{NAME}>"  # as tracebacks call it

@@ -7,11 +7,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from coursekit.judge import exercise as ex
 from coursekit.own_engine import checkpoints, stages
 from coursekit.own_engine.judge import NAME, judge, wanted
 from coursekit.own_engine.mistakes import known
 from coursekit.own_engine.right_engines import right_engines
-from coursekit.judge import exercise as ex
 
 FEWEST = 3  # wrong engines that a checkpoint names
 LESSONS = range(stages.LAST + 1)  # those that add lines

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from coursekit.own_engine import judge as judging
 from coursekit.judge import bounds
 from coursekit.judge import exercise as ex
+from coursekit.own_engine import judge as judging
 
 ROUNDS = 301
 SHOWN = 50  # every so many rounds a line of the table

@@ -70,7 +70,7 @@ def made(*names):
 
 
 def write():
-    """Make recorded.txt anew: `python -c "from course_lib.teach import records; records.write()"`."""
+    """Make recorded.txt anew: `python -c "from coursekit import records; records.write()"`."""
     first = "What the programs of programs.py print on real PyTorch. Written by records.write(), proved by a test.\n"
     found = made(*PROGRAMS)
     FILE.write_text(first + "".join(f"\n=== {name}\n{text}\n" for name, text in found.items()), encoding="utf-8")

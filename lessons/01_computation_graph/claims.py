@@ -4,6 +4,7 @@ import random
 import weakref
 
 import pytest
+
 from lessons.claims_kit import alive, names_behind, no_collector, nodes_behind
 from lessons.claims_kit import number as leaf
 

@@ -32,7 +32,9 @@
 import course_lib as torch
 from backscope import draw, ledger
 from coursekit import expect_error, lesson, show
-from course_lib.teach.exercises.lesson_01 import pictures
+from coursekit.judge.discovery import exercises_module
+
+pictures = exercises_module(1).pictures
 
 L = lesson(1)
 

@@ -4,6 +4,7 @@ import random
 import warnings
 
 import pytest
+
 from lessons.claims_kit import raises
 
 

@@ -1,6 +1,7 @@
 """The claims of lesson 03, vector-Jacobian products, on our engine and on real PyTorch."""
 
 import pytest
+
 from lessons.claims_kit import from_lesson, raises
 
 

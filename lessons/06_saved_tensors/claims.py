@@ -3,9 +3,9 @@
 import weakref
 
 import pytest
-from lessons.claims_kit import CHANGED, FREED, from_lesson, leaf, raises
 
 from backscope import ledger
+from lessons.claims_kit import CHANGED, FREED, from_lesson, leaf, raises
 
 
 def saved(y):

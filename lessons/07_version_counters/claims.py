@@ -5,6 +5,7 @@ import runpy
 import warnings
 
 import pytest
+
 from lessons.claims_kit import CHANGED, LESSONS, from_lesson, leaf, raises
 
 
@@ -211,7 +212,7 @@ def test_c07_13_anomaly_mode(torch):
 
 def quoted(first_words):
     """A fenced block of the lesson's text, by the words in its first line."""
-    (source,) = LESSONS.glob("07_*.py")
+    (source,) = LESSONS.glob("07_*/lesson.py")
     text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in source.read_text("utf-8").splitlines())
     blocks = re.findall(r"^```\w*\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     (block,) = [block for block in blocks if first_words in block.splitlines()[0]]

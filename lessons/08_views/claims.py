@@ -1,6 +1,7 @@
 """The claims of lesson 08, views, on our engine and on real PyTorch."""
 
 import pytest
+
 from lessons.claims_kit import leaf, raises
 
 STALE = r"modified by an inplace operation: .* output 0 of AsStrided, is at version 1; expected version 0 instead"

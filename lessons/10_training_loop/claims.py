@@ -8,9 +8,9 @@ import random
 import warnings
 
 import pytest
-from lessons.claims_kit import CHANGED, from_lesson, leaf, raises
 
 from coursekit import digits
+from lessons.claims_kit import CHANGED, from_lesson, leaf, raises
 
 
 def lesson(torch):

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import pytest
+
 from lessons.claims_kit import CHANGED, from_lesson, no_collector, raises
 from lessons.claims_kit import function as make
 

@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+
 from lessons.claims_kit import CHANGED, from_lesson, function, raises
 
 

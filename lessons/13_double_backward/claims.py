@@ -5,9 +5,9 @@ import re
 import warnings
 
 import pytest
-from lessons.claims_kit import CHANGED, from_lesson, no_collector, nodes_behind, raises
 
 from backscope import ledger
+from lessons.claims_kit import CHANGED, from_lesson, no_collector, nodes_behind, raises
 
 NO_HISTORY = "does not require grad and does not have a grad_fn"
 UNUSED = "appears to not have been used in the graph"

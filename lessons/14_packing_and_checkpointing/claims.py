@@ -8,9 +8,9 @@ import weakref
 
 import numpy as np
 import pytest
-from lessons.claims_kit import CHANGED, from_lesson, leaf, names_behind, no_collector, raises
 
 from backscope.memory.ledger import ledger
+from lessons.claims_kit import CHANGED, from_lesson, leaf, names_behind, no_collector, raises
 
 UNIT = 64 * 64 * 4  # bytes of an activation of the lesson
 

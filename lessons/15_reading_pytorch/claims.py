@@ -10,13 +10,13 @@ import re
 import warnings
 
 import pytest
-from lessons.claims_kit import CHANGED, FREED, from_lesson, function, names_behind, nodes_behind, raises
 
 from backscope.memory.ledger import ledger
 from coursekit.records import made, records
 from coursekit.records.differences import DIFFERENCES
 from coursekit.records.programs import PROGRAMS
 from coursekit.records.sources import ENGINE, sources
+from lessons.claims_kit import CHANGED, FREED, from_lesson, function, names_behind, nodes_behind, raises
 
 DETACHED = "detached in-place"
 

@@ -1,6 +1,7 @@
 """The claims of lesson 16, five bug reports, on our engine and on real PyTorch."""
 
 import pytest
+
 from lessons.claims_kit import CHANGED, FREED, from_lesson, raises
 
 

@@ -1,8 +1,7 @@
 """The claims of lesson 17, two machines, on our engine and on real PyTorch."""
 
-from lessons.claims_kit import CHANGED, from_lesson, raises
-
 from coursekit.notebook.processes import processes
+from lessons.claims_kit import CHANGED, from_lesson, raises
 
 
 def two_forwards(torch, write, copy=False):

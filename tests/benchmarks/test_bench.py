@@ -3,19 +3,13 @@
 import gc
 import importlib.util
 import json
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import course
-
-TOOLS = course.ROOT / "tools"
-if str(TOOLS) not in sys.path:
-    sys.path.insert(0, str(TOOLS))
-
-import bench  # noqa: E402
+from tools import bench
 
 LINES = bench.lines()
 TIMED = [line for line in LINES if line.kind in ("time", "growth")]

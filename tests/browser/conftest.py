@@ -4,8 +4,9 @@ import os
 import shutil
 
 import pytest
-from lab import FLAGS, PATIENCE, Course
 from playwright.sync_api import sync_playwright
+
+from tests.browser.lab import FLAGS, PATIENCE, Course
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ import re
 
 import nbformat
 import pytest
-from lab import PATIENCE, ROOT, drawings, open_notebook, screenshot
 from playwright.sync_api import expect
+
+from tests.browser.lab import PATIENCE, ROOT, drawings, open_notebook, screenshot
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 GALLERY = ROOT / "notebooks" / "90_gallery.ipynb"

@@ -4,11 +4,13 @@ Not part of `make test`: it needs Chromium and Playwright. `make test-browser` r
 saw are left in tests/browser/artifacts.
 """
 
-import importlib
 import re
 
 import nbformat
-from lab import (
+from playwright.sync_api import expect
+
+from coursekit.judge.discovery import exercises_module
+from tests.browser.lab import (
     LESSON,
     PATIENCE,
     check_pictures,
@@ -22,7 +24,6 @@ from lab import (
     screenshot,
     type_over,
 )
-from playwright.sync_api import expect
 
 
 def test_run_all(page, course):
@@ -47,7 +48,7 @@ def own_engine(texts):
 
 def test_solve_an_exercise(page, course):
     """A learner types a solution into the exercise's cell, runs it, and the check says correct."""
-    records = importlib.import_module("course_lib.teach.exercises.lesson_07").EXERCISES
+    records = exercises_module(7).EXERCISES
     exercise = next(e for e in records if e.kind != "predict")
     notebook = course.lessons / "solved_copy.ipynb"  # a session of its own: counts begin at 1
     nbformat.write(published(), notebook)

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
-from lab import ROOT, screenshot, served, tool
 
 import course_lib
 from backscope.pictures import draw, in_browser, layout
+from tests.browser.lab import ROOT, screenshot, served, tool
 
 GIVEN = os.environ.get("COURSE_PYODIDE", "")
 FOLDER = None if GIVEN in ("", "online") else Path(GIVEN)

@@ -6,11 +6,11 @@ Nothing is restarted between two edits: the notebook's cell loads the file each 
 import time
 
 import nbformat
-from lab import PATIENCE, open_notebook, outcome, pictures, screenshot, type_over
 from playwright.sync_api import expect
 
 from coursekit.own_engine import stages
 from coursekit.own_engine.mistakes import known
+from tests.browser.lab import PATIENCE, open_notebook, outcome, pictures, screenshot, type_over
 
 LESSONS = range(stages.LAST + 1)
 
@@ -19,7 +19,7 @@ class Workplace:
     """A notebook with one cell that judges, and beside it the editor with my_engine.py."""
 
     def __init__(self, page, course, name):
-        code = ["from course_lib.teach import lesson\n\nL = lesson(0)", 'L.build("00")']
+        code = ["from coursekit import lesson\n\nL = lesson(0)", 'L.build("00")']
         nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in code])
         nb.metadata.kernelspec = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
         notebook = course.lessons / f"{name}.ipynb"

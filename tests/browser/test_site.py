@@ -6,7 +6,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from lab import screenshot, served, tool
+
+from tests.browser.lab import screenshot, served, tool
 
 LARGEST = 1_500_000  # bytes of a page with all that it loads
 SLOWEST = 1.0  # seconds until a lesson is there, on loopback

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from coursekit.classroom import grade
 from coursekit.judge import exercise as ex
-from coursekit.notebook.lesson import lesson
 from coursekit.judge.prove import Cell, recognise
+from coursekit.notebook.lesson import lesson
 
 
 @dataclass

@@ -12,9 +12,9 @@ topk and an unstable sort of more than 16 put first (`ties`), what is read from 
 import re
 import warnings
 
-from facts import attempt, describe, same, saved_by, value_of
-from program_rounding import PUSHES, is_rounding, level, numbers_in, shake
-from random_programs import BYTES_A_LINE, LEAVES, names_of, write_statement
+from tests.engine.facts import attempt, describe, same, saved_by, value_of
+from tests.engine.program_rounding import PUSHES, is_rounding, level, numbers_in, shake
+from tests.engine.random_programs import BYTES_A_LINE, LEAVES, names_of, write_statement
 
 # --- running it --------------------------------------------------------------------------------------------
 

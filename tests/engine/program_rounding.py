@@ -18,7 +18,8 @@ import math
 import random
 
 import numpy as np
-from facts import attempt, same
+
+from tests.engine.facts import attempt, same
 
 PUSHES = [(places, seed) for places in (1, 16) for seed in range(8)]  # how many last places, and which way each
 

@@ -7,7 +7,7 @@ import copy
 import importlib
 import re
 
-from custom_functions import custom_functions
+from tests.engine.custom_functions import custom_functions
 
 # --- the vocabulary ----------------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ import types
 
 import numpy as np
 import pytest
-from facts import attempt, name_of, same, value_of
 
 import course_lib
+from tests.engine.facts import attempt, name_of, same, value_of
 
 NUMBERS = [np.float64(0.5), np.float32(0.5), np.float64(2), np.int64(2), np.int32(2), np.bool_(True), 0.5, 2]
 TAKE_NUMBERS = """

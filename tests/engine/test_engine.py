@@ -1,9 +1,9 @@
 """The backward pass: order, accumulation, what may be asked for, and what a failure leaves behind."""
 
 import pytest
-from facts import leaf
 
 import course_lib
+from tests.engine.facts import leaf
 
 
 def test_contributions_are_added_newest_first(torch):

@@ -5,22 +5,19 @@ The expected texts stand in golden/errors.txt, one line for each program below. 
 """
 
 import ast
-import importlib
 import io
-import sys
 import traceback
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from facts import leaf
 
 import course_lib
+from tests.engine.facts import leaf
+from tests.programs import kit
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "programs"))
-kit = importlib.import_module("kit")
 GOLDEN = HERE / "golden" / "errors.txt"
 ENGINE = Path(course_lib.__file__).parent
 PROGRAMS, OURS_ONLY = {}, {}
@@ -392,7 +389,8 @@ def met(monkeypatch):
     errors = [outcome(run, course_lib)[1] for run in (*PROGRAMS.values(), *OURS_ONLY.values())]
     words = kit.words
     monkeypatch.setattr(kit, "words", lambda message: errors.append(message) or words(message))
-    topics = [path.stem for path in (HERE.parent / "programs").glob("*.py") if path.stem[:4] not in ("kit", "test")]
+    files = (HERE.parent / "programs").glob("*.py")
+    topics = [path.stem for path in files if path.stem[:4] not in ("__in", "kit", "test")]
     for program in kit.load(topics, "errors").values():
         quietly(lambda program=program: kit.run(program, course_lib))
     return [error for error in errors if isinstance(error, Exception)]

@@ -3,8 +3,6 @@
 Programs of other files are run twice on our engine: as they are, and with every pass sent through the careful loop.
 """
 
-import importlib
-import sys
 import warnings
 from pathlib import Path
 
@@ -13,12 +11,12 @@ import pytest
 
 import course_lib
 from course_lib.engine import backward
+from tests.programs import kit
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 TOPICS = ["engine", "hooks", "passes", "functions", "saved", "views", "double", "modules", "optim"]
 
-sys.path.insert(0, str(PROGRAMS))
-KIT = importlib.import_module("kit")
+KIT = kit
 FOUND = KIT.load(TOPICS, "twice")
 
 

@@ -3,7 +3,8 @@
 import warnings
 
 import pytest
-from facts import leaf
+
+from tests.engine.facts import leaf
 
 
 def make(torch, forward, backward, name="Fn"):

@@ -1,7 +1,8 @@
 """no_grad, enable_grad, set_grad_enabled and inference_mode: as blocks, calls and decorators, one state per thread."""
 
 import pytest
-from facts import leaf
+
+from tests.engine.facts import leaf
 
 
 def test_a_failing_pass_restores_the_mode(torch):

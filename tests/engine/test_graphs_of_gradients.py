@@ -9,9 +9,9 @@ import re
 import warnings
 
 import pytest
-from facts import same, value_of
 
 import course_lib
+from tests.engine.facts import same, value_of
 
 VALUES = {
     "x": [[0.5, -1.25, 2.0], [3.0, 0.25, -0.75]], "y": [[1.5, 0.75, -0.5], [2.5, 1.0, 0.3]],

@@ -1,6 +1,6 @@
 """Hooks on tensors and nodes: whether they run, and what they see."""
 
-from facts import leaf
+from tests.engine.facts import leaf
 
 
 def test_node_hooks_see_gradients_after_broadcasting_is_undone(torch):

@@ -8,7 +8,8 @@ import weakref
 from pathlib import Path
 
 import pytest
-from facts import leaf
+
+from tests.engine.facts import leaf
 
 
 @pytest.fixture(autouse=True)

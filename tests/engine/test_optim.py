@@ -1,9 +1,9 @@
 """Optimizers and schedulers: the same steps on our engine and on real PyTorch, to many digits."""
 
 import pytest
-from facts import leaf, same
 
 import course_lib
+from tests.engine.facts import leaf, same
 from tests.programs.kit import seen
 
 GRADS = [[1.0, 0.5], [1.0, -0.5], [0.0, 0.0], [-2.0, 3.0]]

@@ -14,10 +14,10 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from program_comparison import Difference, difference_of, run_random, shrink
-from random_programs import BYTES_A_LINE
 
 import course_lib
+from tests.engine.program_comparison import Difference, difference_of, run_random, shrink
+from tests.engine.random_programs import BYTES_A_LINE
 
 TRIES = int(os.environ.get("COURSE_FUZZ", "2500"))
 

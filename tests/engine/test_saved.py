@@ -1,7 +1,8 @@
 """Until when nodes keep tensors, and hooks on saved tensors."""
 
 import pytest
-from facts import leaf
+
+from tests.engine.facts import leaf
 
 FREED = "Trying to backward through the graph a second time"
 

@@ -5,9 +5,9 @@ import pickle
 import weakref
 
 import pytest
-from facts import leaf
 
 import course_lib
+from tests.engine.facts import leaf
 
 LARGE = 300  # elements: small gradients are added up in new memory, large ones in place
 

@@ -10,7 +10,6 @@ import re
 
 import numpy as np
 import pytest
-from facts import name_of, same, saved_by, value_of
 
 import course_lib
 from course_lib.engine import derivatives, ops
@@ -18,6 +17,7 @@ from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.nn import derivatives as rows_of_nn  # noqa: F401  (fills the table)
 from course_lib.surface import derivatives as second_page
+from tests.engine.facts import name_of, same, saved_by, value_of
 
 PAGES = "".join(inspect.getsource(page) for page in (derivatives, second_page))
 ACTIVATIONS = ["gelu", "softplus", "leaky_relu", "leaky_relu_backward", "silu", "elu"]

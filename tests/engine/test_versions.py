@@ -1,7 +1,8 @@
 """The check of versions: which tensors it looks at, and when."""
 
 import pytest
-from facts import leaf
+
+from tests.engine.facts import leaf
 
 
 def test_a_slot_that_is_not_reached_is_not_checked(torch):

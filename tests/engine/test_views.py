@@ -1,7 +1,8 @@
 """Views, writing in place, and how history follows a write through any of the views."""
 
 import pytest
-from facts import leaf
+
+from tests.engine.facts import leaf
 
 
 def test_shape_changes_of_a_second_output(torch):

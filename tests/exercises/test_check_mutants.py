@@ -2,10 +2,9 @@
 
 import ast
 
-from check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties
-
 import course_lib
 from coursekit.judge import prove
+from tools.check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties
 
 SAMPLE = """
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet

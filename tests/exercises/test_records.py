@@ -3,7 +3,7 @@
 from collections import Counter
 
 from coursekit.judge import prove
-from coursekit.notebook.lesson import lesson_numbers
+from coursekit.judge.discovery import lesson_numbers
 
 LESSONS = {number: prove.exercises_of(number) for number in lesson_numbers()}
 

@@ -16,13 +16,12 @@ import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / "course_lib"
-FOLDERS = ["arrays", "engine", "surface", "libraries", ".", "teach", "commands"]  # from the ground up
-COMMANDS = ["explain.py"]  # what `python -m course_lib.…` runs; nothing imports it
+FOLDERS = ["arrays", "engine", "surface", "libraries", ".", "teach"]  # from the ground up
 LIBRARIES = "autograd", "linalg", "nn", "optim", "random", "utils"  # PyTorch's, in the order of their use
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
 KNOWN = frozenset(FILES)
 STATEMENTS = ast.stmt | ast.excepthandler | ast.match_case  # where an import can stand
-ENGINE = [name for name in FILES if not name.startswith("teach/") and name not in COMMANDS]
+ENGINE = [name for name in FILES if not name.startswith("teach/")]
 LONGEST = 60
 
 
@@ -75,7 +74,7 @@ def imports(name):
 
 def floor(name):
     """The floor of a file, from 0 at the ground. What stands in no folder is above the libraries."""
-    folder = str(Path(name).parents[-2]) if "/" in name else "commands" if name in COMMANDS else "."
+    folder = str(Path(name).parents[-2]) if "/" in name else "."
     return FOLDERS.index("libraries" if folder in LIBRARIES else folder)
 
 
@@ -119,13 +118,12 @@ def test_the_engine_imports_only_numpy_and_the_standard_library():
     assert outside - set(sys.stdlib_module_names) == {"course_lib", "numpy"}
 
 
-def test_importing_loads_neither_teach_nor_what_only_some_need():
+def test_importing_loads_neither_the_other_rooms_nor_what_only_some_need():
     """`import course_lib` is cheap: no pictures, no plotting, no modules or optimizers until they are used."""
     code = (
         "import sys, course_lib; "
-        "print([m for m in sys.modules if m.split('.')[:2] in "
-        "(['course_lib', 'teach'], ['course_lib', 'nn'], ['course_lib', 'optim'], ['matplotlib'], ['graphviz'], "
-        "['torch'])])"
+        "print([m for m in sys.modules if m.split('.')[:2] in (['course_lib', 'teach'], ['course_lib', 'nn'], "
+        "['course_lib', 'optim']) or m in ('backscope', 'coursekit', 'matplotlib', 'graphviz', 'torch')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
 

@@ -9,20 +9,20 @@ import base64
 import re
 from pathlib import Path
 
-import build_notebooks
 import nbformat
 import pytest
 
 from coursekit.own_engine import stages
+from tools import build_notebooks
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 
 # An appendix (a number from 90 up) has no template, claims or exercises; all else here holds for it, too. That no
 # lesson is missing is seen by test_no_claims_without_a_lesson, and by the README's table in tests/setup.
-FOUND = build_notebooks.everything_named(NOTEBOOKS)
-LESSONS = [path.stem for path in FOUND if build_notebooks.is_lesson(path)]
-ALL = [path.stem for path in FOUND]
+FOUND = build_notebooks.everything_named()
+LESSONS = [path.parent.name for path in FOUND if build_notebooks.is_lesson(path)]
+ALL = [path.parent.name for path in FOUND]
 
 every_lesson = pytest.mark.parametrize("stem", LESSONS)
 every_notebook = pytest.mark.parametrize("stem", ALL)
@@ -319,7 +319,7 @@ def one_line(text: str) -> str:
 
 
 def tested_claims(source: str) -> tuple[dict[str, str], list[str]]:
-    """From the text of a tests/claims file: claim id -> docstring, and problems."""
+    """From the text of a claims.py: claim id -> docstring, and problems."""
     found: dict[str, str] = {}
     problems = []
     for node in ast.parse(source).body:
@@ -341,7 +341,7 @@ def tested_claims(source: str) -> tuple[dict[str, str], list[str]]:
 def claims(nb, number: int, test_source: str | None) -> list[str]:
     """Where title cell, tagged cells and tests of a lesson's claims disagree."""
     if test_source is None:
-        return [f"tests/claims/test_claims_{number:02d}.py is missing"]
+        return [f"claims.py is missing in the folder of lesson {number:02d}"]
     place = "the last section"
     closing = "\n".join(c.source for h, cells in sections(nb)[-1:] for _, c in cells)
     listed = CLAIM.findall(closing)

@@ -56,7 +56,8 @@ def prepare(library: str, scratch: str) -> None:
     import matplotlib.backends.backend_svg  # noqa: F401
     import matplotlib.pyplot  # noqa: F401
 
-    import course_lib.teach  # noqa: F401
+    import backscope  # noqa: F401
+    import coursekit  # noqa: F401
 
     with contextlib.suppress(ImportError):  # a missing library is reported by the lesson that misses it
         torch = importlib.import_module(library)

@@ -5,9 +5,10 @@ import io
 import re
 import sys
 
-import build_notebooks
 import nbformat
 import pytest
+
+from tools import build_notebooks
 
 SAMPLE = """\
 # %% [markdown]
@@ -27,9 +28,11 @@ sys.executable == {python!r}
 
 @pytest.fixture
 def folder(tmp_path):
-    """A notebooks folder with one small lesson."""
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "99_sample.py").write_text(SAMPLE.format(python=sys.executable), encoding="utf-8")
+    """A tree with one small lesson."""
+    for name in ("notebooks", "lessons/99_sample"):
+        (tmp_path / name).mkdir(parents=True)
+    source = tmp_path / "lessons" / "99_sample" / "lesson.py"
+    source.write_text(SAMPLE.format(python=sys.executable), encoding="utf-8")
     return tmp_path
 
 
@@ -40,7 +43,7 @@ def command(folder, *words):
 
 def test_build_verify_check(folder, capsys):
     """Building uses this interpreter; building again gives the same bytes; an edit is found."""
-    source, notebook = folder / "src" / "99_sample.py", folder / "99_sample.ipynb"
+    source, notebook = folder / "lessons/99_sample/lesson.py", folder / "notebooks/99_sample.ipynb"
 
     assert command(folder, "99") == 0
     nb = nbformat.read(notebook, as_version=4)
@@ -65,7 +68,7 @@ def test_build_verify_check(folder, capsys):
 
 def test_a_failing_cell(folder, capsys):
     """The message names lesson, cell, heading and error; the old notebook stays, byte for byte."""
-    source, notebook = folder / "src" / "99_sample.py", folder / "99_sample.ipynb"
+    source, notebook = folder / "lessons/99_sample/lesson.py", folder / "notebooks/99_sample.ipynb"
     text = "# %% [markdown]\n# ## Run\n\n# %%\nprint('so far')\n1 / 0\n\n# %%\n2\n"
     source.write_text(text, encoding="utf-8")
     notebook.write_text("the old notebook", encoding="utf-8")
@@ -75,14 +78,14 @@ def test_a_failing_cell(folder, capsys):
     for words in ("Lesson 99_sample", "the 1st code cell", "## Run", "ZeroDivisionError", "so far", "1 / 0"):
         assert words in complaint
     assert notebook.read_text(encoding="utf-8") == "the old notebook"
-    assert [p.name for p in folder.iterdir() if p.is_file()] == ["99_sample.ipynb"]
+    assert [p.name for p in (folder / "notebooks").iterdir()] == ["99_sample.ipynb"]
 
 
 def test_nothing_to_build(folder, capsys):
     """An unknown lesson lists the lessons there are; an empty folder is an error: nothing checked is no success."""
     assert command(folder, "12") == 1
     assert "99_sample" in capsys.readouterr().err
-    assert command(folder / "src", "--check") == 1
+    assert command(folder / "notebooks", "--check") == 1
     assert "no lesson source" in capsys.readouterr().err
 
 
@@ -103,10 +106,10 @@ def test_a_drawing_has_its_png(folder):
     pytest.importorskip("resvg_py", reason="only with `course.py setup --docs`: no resvg-py here")
     from PIL import Image
 
-    source = folder / "src" / "99_sample.py"
+    source = folder / "lessons/99_sample/lesson.py"
     source.write_text(source.read_text(encoding="utf-8") + DRAWN, encoding="utf-8")
     assert command(folder, "99") == 0
-    data = nbformat.read(folder / "99_sample.ipynb", as_version=4).cells[-1].outputs[0].data
+    data = nbformat.read(folder / "notebooks/99_sample.ipynb", as_version=4).cells[-1].outputs[0].data
     picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB")
     svg = base64.b64decode(build_notebooks.DRAWING.search(data["text/html"])[1]).decode()
     width = re.search(r'width="([\d.]+)pt"', svg)

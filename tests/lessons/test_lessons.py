@@ -1,11 +1,9 @@
 """Each lesson keeps the rules of notebook_rules.py; its source, its exercise records and its claims tell one story."""
 
-import importlib
 
-import build_notebooks
-from notebook_rules import (
+from coursekit.judge.discovery import exercises_module
+from tests.lessons.notebook_rules import (
     LESSONS,
-    NOTEBOOKS,
     ROOT,
     claims,
     every_lesson,
@@ -16,6 +14,7 @@ from notebook_rules import (
     report,
     template,
 )
+from tools import build_notebooks
 
 
 @every_notebook
@@ -29,7 +28,7 @@ def test_hygiene(stem):
 @every_notebook
 def test_source_and_notebook_agree(stem):
     """The notebook has exactly the cells of its source."""
-    problems = build_notebooks.check(NOTEBOOKS / "src" / f"{stem}.py")
+    problems = build_notebooks.check(ROOT / "lessons" / stem / "lesson.py")
 
     assert not problems, report(stem, problems)
 
@@ -45,7 +44,7 @@ def test_template(stem):
 @every_lesson
 def test_predictions(stem):
     """No answer to a prediction stands above it."""
-    exercises = importlib.import_module(f"course_lib.teach.exercises.lesson_{stem[:2]}").EXERCISES
+    exercises = exercises_module(stem[:2]).EXERCISES
     problems = given_away(load(stem), exercises)
 
     assert not problems, report(stem, problems)
@@ -54,7 +53,7 @@ def test_predictions(stem):
 @every_lesson
 def test_claims_agree(stem):
     """A claim stands in three places, in the same words: last section, a tagged cell that shows it, a test."""
-    path = ROOT / "tests" / "claims" / f"test_claims_{stem[:2]}.py"
+    path = ROOT / "lessons" / stem / "claims.py"
     problems = claims(load(stem), int(stem[:2]), path.read_text(encoding="utf-8") if path.exists() else None)
 
     assert not problems, report(stem, problems)
@@ -62,6 +61,6 @@ def test_claims_agree(stem):
 
 def test_no_claims_without_a_lesson():
     """Each file of claims tests belongs to a lesson."""
-    files = {p.stem[-2:] for p in (ROOT / "tests" / "claims").glob("test_claims_*.py")}
+    files = {path.parent.name for path in (ROOT / "lessons").glob("*/claims.py")}
 
-    assert files == {stem[:2] for stem in LESSONS}
+    assert files == set(LESSONS)

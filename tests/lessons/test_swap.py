@@ -17,7 +17,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from notebook_rules import ALL, NOTEBOOKS, every_notebook, load, printed, report, results, tags
+
+from tests.lessons.notebook_rules import ALL, NOTEBOOKS, every_notebook, load, printed, report, results, tags
 
 RUNNER = Path(__file__).with_name("swap_runner.py")
 PATIENCE = 240  # seconds for all lessons together

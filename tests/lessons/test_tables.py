@@ -1,10 +1,9 @@
 """docs/puzzles.md and docs/questions.md: every line has its cell and its exercise, and the pages are up to date."""
 
-import puzzles
 import pytest
-import questions
 
 from coursekit.judge import prove
+from tools import puzzles, questions
 
 
 def test_each_puzzle_of_a_lesson_has_its_cell_and_its_exercise():

@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import build_notebooks
 import jupytext
 import nbformat
 import pytest
-from notebook_rules import ROOT, claims, given_away, hygiene, template
+
+from tests.lessons.notebook_rules import ROOT, claims, given_away, hygiene, template
+from tools import build_notebooks
 
 CELLS = [  # a text, or a code cell as its name below, its source, and its tags
     """# 07 · Version counters: how does backward notice?
@@ -27,7 +28,8 @@ It hurts. After this lesson you can
 - tell it.
 
 **Minutes** 30 · **Needs** lesson 06 · **Out of scope** views · [all](home.ipynb), [05](05_leaf_accumulation.ipynb)""",
-    ("setup", "import course_lib as torch\nfrom course_lib.teach import draw, expect_error, lesson\n\nL = lesson(7)"),
+    ("setup", "import course_lib as torch\nfrom backscope import draw\n"
+              "from coursekit import expect_error, lesson\n\nL = lesson(7)"),
     "## Who counts?\nWhat will it print?",
     ("predict", 'L.predict("07.p1", None)'),
     "Run it.",
@@ -227,7 +229,7 @@ def test_each_break_is_noticed(rules, mutate, fragment):
 @pytest.mark.parametrize(
     "tests, fragment",
     [
-        (None, "test_claims_07.py is missing"),
+        (None, "claims.py is missing in the folder of lesson 07"),
         ("", "C07.1 is missing from the claims tests"),
         (TESTS.replace("(torch)", "()"), "its first argument is not `torch`"),
         (TESTS.replace("in-place operation adds", "operation adds"), "last section says"),
@@ -251,8 +253,9 @@ def test_after_lesson_13_no_engine_is_built():
 
 def test_breaks_between_source_and_notebook(tmp_path):
     """Other words, other tags, another order, other metadata: each makes the source check complain."""
-    (tmp_path / "src").mkdir()
-    path = tmp_path / "src" / f"{STEM}.py"
+    for name in ("notebooks", f"lessons/{STEM}"):
+        (tmp_path / name).mkdir(parents=True)
+    path = tmp_path / "lessons" / STEM / "lesson.py"
     jupytext.write(bare(), path, fmt="py:percent")
     good = healthy()
 

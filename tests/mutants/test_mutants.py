@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from mutants import ROOT, Mutant, MutantError, first_failure, read_list
+
+from tools.mutants import ROOT, Mutant, MutantError, first_failure, read_list
 
 MUTANTS = read_list()
 

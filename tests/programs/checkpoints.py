@@ -1,6 +1,6 @@
 """Checkpointing in both forms."""
 
-from kit import outcome, program, seen
+from tests.programs.kit import outcome, program, seen
 
 
 def leaf(T, *values):

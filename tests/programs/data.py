@@ -3,7 +3,8 @@
 import collections
 
 import numpy as np
-from kit import program, raises
+
+from tests.programs.kit import program, raises
 
 
 def counting(T, count):

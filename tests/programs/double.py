@@ -1,6 +1,6 @@
 """Second derivatives, functional transforms, meta-learning, and what has no history."""
 
-from kit import flags, leaf, program, programs, raises, weighted
+from tests.programs.kit import flags, leaf, program, programs, raises, weighted
 
 M = [[0.5, 1.25], [2.0, 0.75]]
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from kit import flags, fn, kind, leaf, program, programs, quiet, raises, warned
+from tests.programs.kit import flags, fn, kind, leaf, program, programs, quiet, raises, warned
 
 
 def probe(T, name, log):

@@ -1,6 +1,6 @@
 """Custom Functions: everything forward, backward and ctx may do, and the errors when they do something else."""
 
-from kit import flags, fn, graph, kind, leaf, program, programs, quiet, raises
+from tests.programs.kit import flags, fn, graph, kind, leaf, program, programs, quiet, raises
 
 
 def back(T, returned, inputs=2, data=(1.0, 2.0)):

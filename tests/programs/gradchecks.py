@@ -1,6 +1,6 @@
 """gradcheck, the functional interface and the tools of autograd.graph."""
 
-from kit import fn, outcome, program, raises, seen
+from tests.programs.kit import fn, outcome, program, raises, seen
 
 
 def leaf(T, *values, dtype="float64"):

@@ -1,6 +1,6 @@
 """Hooks of every kind, their order, what they may return, and saved-tensor hooks and checkpoints."""
 
-from kit import leaf, program, programs, quiet, raises
+from tests.programs.kit import leaf, program, programs, quiet, raises
 
 
 def hooked(T, *hooks, retain=False):

@@ -5,7 +5,8 @@ import pickle
 import weakref
 
 import numpy as np
-from kit import flags, kind, leaf, program, programs, quiet, raises, warned
+
+from tests.programs.kit import flags, kind, leaf, program, programs, quiet, raises, warned
 
 programs(
     who_is_a_leaf=lambda T: [

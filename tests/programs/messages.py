@@ -1,6 +1,6 @@
 """Errors and warnings of every kind, to the letter."""
 
-from kit import leaf, program, raises, warned
+from tests.programs.kit import leaf, program, raises, warned
 
 
 @program

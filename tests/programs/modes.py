@@ -2,7 +2,7 @@
 
 import threading
 
-from kit import anomaly, leaf, program, programs, quiet, raises, warned
+from tests.programs.kit import anomaly, leaf, program, programs, quiet, raises, warned
 
 programs(
     nested_pairs=lambda T: [

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from kit import graph, kind, leaf, program, programs, raises, warned
+from tests.programs.kit import graph, kind, leaf, program, programs, raises, warned
 
 ACTIVATIONS = "ReLU Tanh Sigmoid GELU SiLU LeakyReLU Softplus Identity".split()
 

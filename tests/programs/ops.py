@@ -2,7 +2,7 @@
 
 import math
 
-from kit import grad_of, graph, kind, leaf, program, programs, raises, weighted
+from tests.programs.kit import grad_of, graph, kind, leaf, program, programs, raises, weighted
 
 M = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 SIGNED = [-2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.5]

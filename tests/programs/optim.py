@@ -4,7 +4,7 @@ import copy
 import io
 import pickle
 
-from kit import kind, leaf, outcome, program, programs, raises, seen, warned
+from tests.programs.kit import kind, leaf, outcome, program, programs, raises, seen, warned
 
 
 def rates(T, make, n=7, lr=1.0):

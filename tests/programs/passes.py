@@ -1,6 +1,6 @@
 """Backward passes, custom Functions, hooks and modes."""
 
-from kit import flags, fn, kind, leaf, program, raises
+from tests.programs.kit import flags, fn, kind, leaf, program, raises
 
 
 @program

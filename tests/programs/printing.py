@@ -3,7 +3,7 @@
 import copy
 import pickle
 
-from kit import kind, leaf, programs
+from tests.programs.kit import kind, leaf, programs
 
 programs(
     long=lambda T: [repr(T.arange(2000)), repr(T.ones(40, 40)), repr(T.arange(1001.0)), repr(T.arange(1000.0))[:200]],

@@ -3,7 +3,7 @@
 import copy
 import math
 
-from kit import program
+from tests.programs.kit import program
 
 
 def fit(net, optimizer, loss_of, steps, scheduler=None):

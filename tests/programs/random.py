@@ -2,7 +2,7 @@
 
 import copy
 
-from kit import program
+from tests.programs.kit import program
 
 
 def seeded(T, *draws):

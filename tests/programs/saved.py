@@ -1,6 +1,6 @@
 """What nodes keep, under which names, with which values; and when it is let go."""
 
-from kit import flags, fn, graph, kept, leaf, program, programs, raises
+from tests.programs.kit import flags, fn, graph, kept, leaf, program, programs, raises
 
 M = [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]
 

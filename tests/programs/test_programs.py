@@ -4,20 +4,18 @@ Each other file of this folder but kit.py holds the programs of one topic.
 """
 
 import importlib
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
 import course_lib
+from tests.programs import kit
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-TOPICS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("kit", "test_programs"))
+TOPICS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "kit", "test_programs"))
 PARTS = "nn nn.functional nn.init nn.utils optim optim.lr_scheduler utils utils.checkpoint utils.data".split()
 
-kit = importlib.import_module("kit")
 PROGRAMS = kit.load(TOPICS, "programs")
 
 

@@ -1,6 +1,6 @@
 """Tools of autograd that are used seldom: hooks on several tensors, edges, slots, anomaly mode."""
 
-from kit import fn, leaf, program, raises
+from tests.programs.kit import fn, leaf, program, raises
 
 
 def hooked_together(T, mode, choose, act, before=lambda a: None):

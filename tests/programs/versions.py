@@ -1,6 +1,6 @@
 """Version counters: what counts, what does not, and the whole text of the error."""
 
-from kit import leaf, program, programs, raises
+from tests.programs.kit import leaf, program, programs, raises
 
 
 def counts(T, *acts, data=((0.25, 0.5), (0.75, 1.0))):

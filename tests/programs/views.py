@@ -1,6 +1,6 @@
 """Views and item assignment: shapes, strides, bases, versions, and what history becomes."""
 
-from kit import flags, graph, kept, kind, leaf, program, programs, raises, weighted
+from tests.programs.kit import flags, graph, kept, kind, leaf, program, programs, raises, weighted
 
 
 def made(T, *views):

@@ -10,7 +10,7 @@ import course
 @pytest.fixture
 def clone(tmp_path):
     """course.py, its lists of packages, the annotated engine, and two lessons."""
-    root, building = tmp_path / "clone", "course_lib/teach/building"
+    root, building = tmp_path / "clone", "coursekit/own_engine"
     for folder in ("notebooks", building):
         (root / folder).mkdir(parents=True)
     for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb",

@@ -143,6 +143,7 @@ def test_somebody_elses_server_does_not_count_as_ours(taken):
 @pytest.fixture
 def opened(clone, tmp_path):
     """`course.py open --no-browser` in a clone: (process, base address, token)."""
+    (clone / "course_lib").mkdir()
     (clone / "course_lib" / "__init__.py").write_text("")
     process, *found = open_course(clone, tmp_path)
     yield process, *found

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from course_lib.engine import ops
-from course_lib.engine.grad_mode import ON, state
 from backscope.events import recorder_engine
 from backscope.events.recording import here
+from course_lib.engine import ops
+from course_lib.engine.grad_mode import ON, state
 
 
 def nothing_is_attached():

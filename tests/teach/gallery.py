@@ -7,7 +7,7 @@ import ast
 import re
 from pathlib import Path
 
-SOURCE = (Path(__file__).resolve().parents[2] / "notebooks" / "src" / "90_gallery.py").read_text(encoding="utf-8")
+SOURCE = (Path(__file__).resolve().parents[2] / "lessons" / "90_gallery" / "lesson.py").read_text(encoding="utf-8")
 CELLS = re.compile(r"^# %% \[markdown\]\n(.*?)^# %%.*?\n(.*?)(?=^# %%|\Z)", re.MULTILINE | re.DOTALL)
 SETUP, PICTURES, WORDS = "", {}, {}  # cells that show no picture; by heading: the code of a picture, the words above it
 

@@ -24,10 +24,10 @@ def named(kind, before):
 def course(tmp_path_factory):
     """A copy of the package and of the lessons' sources, with what the page adds where the page says."""
     folder = tmp_path_factory.mktemp("course")
-    for part in ("course_lib", "notebooks/src"):
+    for part in ("course_lib", "backscope", "coursekit", "lessons"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / named("course_lib", FILE)).write_text(FILE, encoding="utf-8")
-    lesson = folder / named("notebooks", CELLS)
+    (folder / named("lessons", FILE)).write_text(FILE, encoding="utf-8")
+    lesson = folder / named("lessons", CELLS)
     before, after = lesson.read_text(encoding="utf-8").split(SUMMARY)
     lesson.write_text(f"{before}{CELLS}\n{SUMMARY}{after}", encoding="utf-8")
     return folder

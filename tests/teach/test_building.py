@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 import pytest
-from refusals import raises
 
+from backscope.pictures.draw import draw
+from coursekit.notebook.lesson import lesson
 from coursekit.own_engine import checkpoints, judge, proving, stages
 from coursekit.own_engine.drawable import drawable, show_slots
 from coursekit.own_engine.mistakes import edited, known
-from backscope.pictures.draw import draw
-from coursekit.notebook.lesson import lesson
+from tests.teach.refusals import raises
 
 LESSONS = range(stages.LAST + 1)
 

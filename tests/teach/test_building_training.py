@@ -4,12 +4,12 @@ import importlib
 import time
 from pathlib import Path
 
-import learners_tests
 import pytest
 
+from coursekit.notebook.lesson import lesson
 from coursekit.own_engine import checkpoints, defects, judge, stages, training
 from coursekit.own_engine.mistakes import edited
-from coursekit.notebook.lesson import lesson
+from tests.teach import learners_tests
 
 TESTS = Path(learners_tests.__file__).read_text(encoding="utf-8")
 

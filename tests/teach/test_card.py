@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.events import EventManager, post_run_cell
 
-from coursekit.notebook import card
-from coursekit.judge import verdicts
 from coursekit.judge import exercise as ex
+from coursekit.judge import verdicts
+from coursekit.notebook import card
 from coursekit.notebook.cells import expect_error
 from coursekit.notebook.lesson import lesson
 

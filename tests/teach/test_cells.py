@@ -9,8 +9,8 @@ import weakref
 import pytest
 
 import course_lib
-from coursekit.notebook import cells
 from coursekit.judge import exercise, prove
+from coursekit.notebook import cells
 from coursekit.notebook.cells import expect_error, show
 
 
@@ -142,10 +142,21 @@ def test_an_unknown_name_is_an_error_in_words():
 
 def test_the_public_names_are_functions_in_every_import_order():
     """`draw` and `lesson` are also the names of files: the functions must win."""
-    teach = importlib.import_module("course_lib.teach")
+    rooms = [importlib.import_module(name) for name in ("backscope", "coursekit")]
     importlib.import_module("coursekit.notebook.lesson")
     importlib.import_module("backscope.pictures.draw")
 
-    assert all(callable(getattr(teach, name)) for name in teach.__all__)
-    assert teach.__all__ == sorted(teach.__all__) and {"compare", "draw", "explain", "lesson"} < set(teach.__all__)
-    assert course_lib.__name__ == "course_lib"
+    for room in rooms:
+        assert all(callable(getattr(room, name)) for name in room.__all__) and room.__all__ == sorted(room.__all__)
+
+
+def test_old_copies_find_everything_where_it_was():
+    """What a lesson of 0.9.0 imports: the instruments, the records, and the pictures of lesson 01."""
+    for line in (
+        "from course_lib.teach import chart, compare, draw, expect_error, explain, ledger, lesson, show, step, watch",
+        "from course_lib.teach.records import recorded",
+        "from course_lib.teach.records.differences import differences",
+        "from course_lib.teach.records.sources import sources",
+        "from course_lib.teach.exercises.lesson_01 import pictures",
+    ):
+        exec(line, {})

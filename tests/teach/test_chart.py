@@ -5,10 +5,9 @@ import re
 import sys
 from fractions import Fraction
 
-from refusals import raises
-
 import course_lib
 from coursekit import chart, contour, grids, pixels
+from tests.teach.refusals import raises
 
 PANELS = {"one": {"ours": {1: 10, 4: 2000}, "theirs": {1: 2.5}}, "two": {"ours": {1: 3}}}
 

@@ -4,15 +4,15 @@ import html
 import re
 from pathlib import Path
 
-import compare_programs
 import pytest
-from refusals import raises
 
 import course_lib
-from backscope.pictures import layout
 from backscope.graph.compare import AFTER, BEFORE, PairDrawing, compare
+from backscope.pictures import layout
 from backscope.pictures.dotsource import YELLOW
 from backscope.pictures.draw import draw
+from tests.teach import compare_programs
+from tests.teach.refusals import raises
 
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 TEXTS = re.split(r"^===== (\w+)\n", (Path(__file__).parent / "compare_listings.txt").read_text("utf-8"), flags=re.M)[1:]

@@ -9,11 +9,11 @@ import warnings
 import weakref
 
 import pytest
-from refusals import raises
 
 from backscope.pictures import layout
 from backscope.pictures.dotsource import Drawing
 from backscope.pictures.draw import Picture, draw
+from tests.teach.refusals import raises
 
 
 @pytest.fixture

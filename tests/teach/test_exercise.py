@@ -4,9 +4,9 @@ import functools
 import types
 
 import pytest
-from exercise_samples import DOUBLE, SAVED, changed
 
 from coursekit.judge.exercise import define, engine_for, judge, not_yet
+from tests.teach.exercise_samples import DOUBLE, SAVED, changed
 
 
 def written(source, torch, name="double"):

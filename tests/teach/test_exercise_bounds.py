@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 import pytest
-from exercise_samples import DOUBLE, changed
 
 from coursekit.judge import bounds
 from coursekit.judge.exercise import correct, define, judge, not_yet
 from coursekit.judge.guard import anomaly_mode
+from tests.teach.exercise_samples import DOUBLE, changed
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ import itertools
 import json
 
 import pytest
-from exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
 
 from coursekit.judge import prove
 from coursekit.judge.exercise import Mistake, almost, correct, not_yet
+from tests.teach.exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
 
 OURS = importlib.import_module("course_lib")
 
@@ -199,7 +199,8 @@ def test_a_check_that_fails_in_the_notebook_is_found(notebook):
 @pytest.fixture
 def course(tmp_path, monkeypatch):
     """A course of one lesson, 98, made of the samples."""
-    (tmp_path / "98_sample.py").write_text(NOTEBOOK, encoding="utf-8")
+    (tmp_path / "98_sample").mkdir()
+    (tmp_path / "98_sample" / "lesson.py").write_text(NOTEBOOK, encoding="utf-8")
     lesson = [DOUBLE, SAVED]
     monkeypatch.setattr(prove, "SOURCES", tmp_path)
     monkeypatch.setattr(prove, "lesson_numbers", lambda: [98])
@@ -242,13 +243,13 @@ def test_too_few_exercises_two_alike_and_no_notebook_are_failures(course, capsys
     """What is wrong with a lesson as a whole."""
     monkeypatch.setitem(prove.FEWEST, "exercises", 4)
     course[1] = changed(DOUBLE, hints=("One.",))
-    (tmp_path / "98_sample.py").unlink()
+    (tmp_path / "98_sample" / "lesson.py").unlink()
     assert prove.main(["--engine", "course_lib"]) == 1
 
     out = capsys.readouterr().out
     assert "98.1: 2 records have this id" in out and "✗ 98.1: it has 1 hints; write at least 2." in out
     assert "the lesson has 2 exercises; it needs at least 4" in out
-    assert "notebooks/src has no source for it" in out
+    assert "lessons/ has no source for it" in out
 
 
 def test_a_missing_torch_is_said_and_may_be_required(course, capsys, monkeypatch):

@@ -4,13 +4,13 @@ import base64
 import inspect
 import re
 
-import gallery
 import pytest
 
 from backscope import compare, draw, explain, ledger, step, watch
-from backscope.stepping import step_picture
 from backscope.pictures import dotsource, layout
 from backscope.pictures.legend import SAMPLES
+from backscope.stepping import step_picture
+from tests.teach import gallery
 
 DATA = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 WORDS_ALONE = {  # a table or a list

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from coursekit import home
-from course_lib.teach.exercises.lesson_00 import EXERCISES
-from course_lib.teach.exercises.lesson_14 import EXERCISES as LESSON_14
+from coursekit.judge.discovery import exercises_module
 from coursekit.notebook.home import solved
+
+EXERCISES, LESSON_14 = exercises_module(0).EXERCISES, exercises_module(14).EXERCISES
 
 
 @pytest.fixture

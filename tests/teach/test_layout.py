@@ -10,14 +10,14 @@ import stat
 import sys
 import time
 
-import gallery
 import pytest
-from refusals import raises
 
 import course_lib
 from backscope.pictures import lanes, layout
 from backscope.pictures.dotsource import Drawing
 from backscope.pictures.draw import draw
+from tests.teach import gallery
+from tests.teach.refusals import raises
 
 PROGRAMS = pytest.mark.parametrize("title", gallery.DRAWN)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])

@@ -9,10 +9,10 @@ import tracemalloc
 import matplotlib
 import numpy as np
 import pytest
-from refusals import raises
 
 import course_lib
 from backscope import ledger, watch
+from tests.teach.refusals import raises
 
 FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax
 

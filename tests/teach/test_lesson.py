@@ -1,12 +1,12 @@
 """lesson.py: what a learner sees, call by call."""
 
 import pytest
-from exercise_samples import DOUBLE, SAVED, changed
 
 import course_lib
 from coursekit.judge.exercise import correct, define
 from coursekit.notebook.lesson import Lesson, lesson
 from coursekit.notebook.progress import Progress
+from tests.teach.exercise_samples import DOUBLE, SAVED, changed
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import warnings
 import weakref
 
 import pytest
-from refusals import raises
-from step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
 
 import course_lib
 from backscope.stepping.step import step
+from tests.teach.refusals import raises
+from tests.teach.step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
 
 
 @pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)

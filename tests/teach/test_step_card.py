@@ -7,12 +7,12 @@ import re
 import shutil
 
 import pytest
-from step_programs import FAILING, FINE, diamond, leaf
 
 import course_lib
-from backscope.stepping.step import step
 from backscope.pictures import layout
 from backscope.pictures.lanes import text_width
+from backscope.stepping.step import step
+from tests.teach.step_programs import FAILING, FINE, diamond, leaf
 
 
 def needs_pictures():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2] / "notebooks" / "src" / "17_two_machines.py"
+SOURCE = Path(__file__).resolve().parents[2] / "lessons" / "17_two_machines" / "lesson.py"
 
 
 def fenced(kind, first):

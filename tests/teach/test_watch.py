@@ -4,11 +4,11 @@ import re
 import sys
 
 import pytest
-from refusals import raises
 
 import course_lib
-from course_lib.engine.version import VersionCounter
 from backscope import draw, ledger, watch
+from course_lib.engine.version import VersionCounter
+from tests.teach.refusals import raises
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 

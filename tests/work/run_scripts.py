@@ -58,7 +58,7 @@ if __name__ == "__main__":
     import torch.utils.checkpoint
 
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))]).step()
-    from course_lib.teach.work import command, doubts, findings, recorder, report  # noqa: F401
+    from backscope.script import command, doubts, findings, recorder, report  # noqa: F401
 
     out, *scripts = sys.argv[1:]
     for way in ("plain", "explained"):

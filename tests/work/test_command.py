@@ -1,4 +1,4 @@
-"""`python -m course_lib.explain`: on broken scripts the planted lines, on doubtful ones the doubt, else silence."""
+"""`python -m backscope`: on broken scripts the planted lines, on doubtful ones the doubt, else silence."""
 
 import gc
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from scripts import scripts
 
 from backscope.script import command, findings
 from backscope.script.doubts import Doubts
 from backscope.script.recorder import Recorder
+from tests.work.scripts import scripts
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -45,7 +45,7 @@ def runs(real_torch, tmp_path_factory):
     return {how: {path.stem: said(out / how / path.stem) for path in paths} for how in ("plain", "explained")}
 
 
-STARTER = re.compile(r'  File "[^"]*(?:run_scripts|work/command)\.py", line .*\n(?:    .*\n)*')
+STARTER = re.compile(r'  File "[^"]*(?:run_scripts|script/command)\.py", line .*\n(?:    .*\n)*')
 
 
 def without_starter(err):
@@ -112,7 +112,7 @@ def test_a_healthy_script_is_left_alone(runs, name):
     assert not explained.report.exists()
 
 
-@pytest.mark.parametrize("name", ["course_lib.explain", "backscope"])
+@pytest.mark.parametrize("name", ["backscope"])
 def test_both_names_are_the_command(monkeypatch, name):
     """`python -m` with either name hands its words on."""
     handed = []
@@ -137,7 +137,7 @@ def test_the_command_as_it_is_typed(real_torch, tmp_path):
     assert done.stdout == "['--doubts', 'x'] __main__ True\n"
     assert done.returncode == 1
     assert f'File "{script}", line 7' in done.stderr
-    assert "course_lib/teach" not in done.stderr and "backscope.py" not in done.stderr
+    assert "backscope/" not in done.stderr
     assert re.search(r"saved +train.py:4", done.stderr) and re.search(r"changed +train.py:6", done.stderr)
     assert (tmp_path / "explained.html").exists()
 
@@ -345,7 +345,7 @@ def test_an_explanation_that_fails_says_so(real_torch, capsys, monkeypatch, tmp_
     monkeypatch.setattr(findings, "find", lambda *what: 1 / 0)
     said = command.findings_of(RuntimeError("modified by an inplace operation"), None)
 
-    assert said == "course_lib.explain could not explain this: ZeroDivisionError: division by zero"
+    assert said == "backscope could not explain this: ZeroDivisionError: division by zero"
 
 
 def test_nothing_is_kept_alive_after_the_script(real_torch):

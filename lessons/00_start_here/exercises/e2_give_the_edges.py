@@ -1,8 +1,9 @@
 """Exercise 00.2: give the edges."""
 
-from .shared import node_name
-from lessons.shared import nodes_behind
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import nodes_behind
+
+from .shared import node_name
 
 
 def short_name(given):

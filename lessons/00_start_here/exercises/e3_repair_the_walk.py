@@ -3,9 +3,10 @@
 import random
 from collections.abc import Iterator
 
-from .shared import node_name
-from lessons.shared import TooManyLines, nodes_behind, within_lines
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import TooManyLines, nodes_behind, within_lines
+
+from .shared import node_name
 
 
 def check(answer, torch):

@@ -1,8 +1,8 @@
 """Exercise 00.p1: what is the slope?"""
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number
 
 
 def truth(torch):

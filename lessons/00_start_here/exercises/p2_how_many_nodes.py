@@ -1,8 +1,8 @@
 """Exercise 00.p2: how many nodes?"""
 
-from lessons.shared import as_number, nodes_behind
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number, nodes_behind
 
 
 def truth(torch):

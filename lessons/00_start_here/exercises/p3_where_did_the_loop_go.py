@@ -1,9 +1,10 @@
 """Exercise 00.p3: where did the loop go?"""
 
-from .shared import node_name
-from lessons.shared import as_names, nodes_behind
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_names, nodes_behind
+
+from .shared import node_name
 
 
 def truth(torch):

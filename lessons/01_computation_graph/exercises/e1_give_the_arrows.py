@@ -1,9 +1,10 @@
 """Exercise 01.1: give the arrows."""
 
-from .shared import DRAWN, given, run_program
-from lessons.shared import nodes_behind
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import nodes_behind
+
+from .shared import DRAWN, given, run_program
 
 
 def arrows_of(program, torch):

@@ -1,9 +1,10 @@
 """Exercise 01.2: which program was it?"""
 
-from .shared import DRAWN, PROGRAMS, given, run_program, shape_of
-from lessons.shared import as_number
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import as_number
+
+from .shared import DRAWN, PROGRAMS, given, run_program, shape_of
 
 WRONG_PROGRAMS = {
     ("A", 2): "computed twice",

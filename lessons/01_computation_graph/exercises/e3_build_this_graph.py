@@ -1,7 +1,8 @@
 """Exercise 01.3: build this graph."""
 
-from .shared import DRAWN, given, run_program, shape_of
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+
+from .shared import DRAWN, given, run_program, shape_of
 
 
 def check(answer, torch):

@@ -1,8 +1,9 @@
 """Exercise 01.5: was it used?"""
 
-from .shared import given, numbers
-from lessons.shared import TooManyLines, within_lines
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import TooManyLines, within_lines
+
+from .shared import given, numbers
 
 USES = {  # what a case is about: was t used for y
     "near leaf": (True, "a leaf that is an operand of y's own operation"),

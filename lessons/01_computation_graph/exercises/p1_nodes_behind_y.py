@@ -1,9 +1,10 @@
 """Exercise 01.p1: nodes behind y."""
 
-from .shared import FIRST, first_program
-from lessons.shared import as_number, nodes_behind
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number, nodes_behind
+
+from .shared import FIRST, first_program
 
 
 def truth(torch):

@@ -1,9 +1,10 @@
 """Exercise 01.p2: ways to w."""
 
-from .shared import FIRST, first_program
-from lessons.shared import names_among, nodes_behind
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among, nodes_behind
+
+from .shared import FIRST, first_program
 
 
 def truth(torch):

@@ -1,9 +1,10 @@
 """Exercise 01.p3: arrow 0, again and again."""
 
-from .shared import second_program
-from lessons.shared import as_names
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_names
+
+from .shared import second_program
 
 
 def truth(torch):

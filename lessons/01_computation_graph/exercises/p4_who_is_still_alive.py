@@ -1,9 +1,10 @@
 """Exercise 01.p4: who is still alive?"""
 
-from .shared import second_program
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import second_program
 
 
 def truth(torch):

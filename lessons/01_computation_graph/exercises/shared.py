@@ -5,9 +5,9 @@ import random
 import re
 import weakref
 
-from lessons.shared import nodes_behind
-from backscope.pictures.draw import draw
 from backscope.graph.model import renumber
+from backscope.pictures.draw import draw
+from lessons.shared import nodes_behind
 
 
 def shape_of(y, leaves):

@@ -1,8 +1,9 @@
 """Exercise 02.1: who is what?"""
 
-from .shared import stored
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+
+from .shared import stored
 
 STATE_PROGRAM = """\
 a = torch.tensor([1.0, 2.0], requires_grad=True)

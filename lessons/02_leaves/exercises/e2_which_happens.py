@@ -1,9 +1,10 @@
 """Exercise 02.2: which happens?"""
 
-from .shared import stored
-from lessons.shared import near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import near
+
+from .shared import stored
 
 HAPPENS = {
     "A": "w = leaf * 0.01; loss = (w * x).sum()",

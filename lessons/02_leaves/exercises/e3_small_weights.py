@@ -1,7 +1,7 @@
 """Exercise 02.3: small weights."""
 
-from lessons.shared import near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import near, numbers
 
 
 def check(answer, torch):

@@ -1,7 +1,7 @@
 """Exercise 02.4: A bug report."""
 
-from lessons.shared import called, near, nodes_behind, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import called, near, nodes_behind, numbers
 
 
 def mean_squared(w, xs, ts):

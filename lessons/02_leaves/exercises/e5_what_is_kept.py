@@ -1,9 +1,10 @@
 """Exercise 02.5: what is kept?"""
 
-from .shared import matrix
-from lessons.shared import set_of_names
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import set_of_names
+
+from .shared import matrix
 
 PRODUCTS = {"h1": ("x", "A"), "h2": ("h1", "B"), "h3": ("h2", "C"), "h4": ("h3", "D")}
 

@@ -1,9 +1,10 @@
 """Exercise 02.p1: who gets a gradient?"""
 
-from .shared import matrix, stored
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import matrix, stored
 
 
 def truth(torch):

@@ -1,9 +1,10 @@
 """Exercise 02.p2: three parameters."""
 
-from .shared import stored
-from lessons.shared import names_among, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among, numbers
+
+from .shared import stored
 
 
 def truth(torch):

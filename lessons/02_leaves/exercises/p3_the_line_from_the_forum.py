@@ -1,8 +1,8 @@
 """Exercise 02.p3: the line from the forum."""
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number
 
 
 def read(answer):

@@ -1,8 +1,8 @@
 """Exercise 03.1: which happens?"""
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import agree
 
 PROGRAMS = {
     "A": "y = x * x; y.backward(); got = x.grad",

@@ -1,8 +1,9 @@
 """Exercise 03.2: the rule of a linear layer."""
 
-from .shared import WRITTEN, numbers
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import agree
+
+from .shared import WRITTEN, numbers
 
 
 def pair_of_tensors(answer, torch):

@@ -1,8 +1,9 @@
 """Exercise 03.3: undo the broadcast."""
 
-from .shared import WRITTEN, numbers
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import agree
+
+from .shared import WRITTEN, numbers
 
 LISTED = (((3,), (2, 3)), ((2, 1), (2, 3)), ((1, 3), (2, 3)), ((1, 1), (2, 3)), ((), (2, 3)), ((2, 3), (2, 3)))
 ALIKE = (((3,), (3, 3)), ((3, 1), (3, 3, 3)))  # sizes do not tell which dimension was put in front

@@ -1,8 +1,9 @@
 """Exercise 03.4: the rule of softmax."""
 
-from .shared import WRITTEN, numbers
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import agree
+
+from .shared import WRITTEN, numbers
 
 
 def check(answer, torch):

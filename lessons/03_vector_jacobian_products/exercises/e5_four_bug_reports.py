@@ -1,9 +1,10 @@
 """Exercise 03.5: four bug reports."""
 
-from .shared import numbers
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import agree
+
+from .shared import numbers
 
 
 def mean_of_losses(torch, letter):

@@ -1,8 +1,9 @@
 """Exercise 03.p1: two outputs, no weights."""
 
-from .shared import two_outputs
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import two_outputs
 
 RAISES = {"it", "an", "a", "raise", "raises", "raised", "error", "errors", "exception", "runtimeerror"}
 WORDS = ("sum", "mean", "first", "table", "raises")

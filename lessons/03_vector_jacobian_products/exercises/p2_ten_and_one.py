@@ -1,9 +1,10 @@
 """Exercise 03.p2: ten and one."""
 
-from .shared import plain, two_outputs
-from lessons.shared import agree
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree
+
+from .shared import plain, two_outputs
 
 
 def read(answer):

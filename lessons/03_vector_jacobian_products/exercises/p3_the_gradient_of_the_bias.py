@@ -1,9 +1,10 @@
 """Exercise 03.p3: the gradient of the bias."""
 
-from .shared import numbers, plain
-from lessons.shared import agree
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree
+
+from .shared import numbers, plain
 
 
 def truth(torch):

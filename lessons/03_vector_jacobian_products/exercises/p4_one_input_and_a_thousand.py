@@ -1,7 +1,7 @@
 """Exercise 03.p4: one input, and a thousand."""
 
-from lessons import shared
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons import shared
 
 
 def sweeps(inputs, outputs, hidden=32):

@@ -2,9 +2,10 @@
 
 import random
 
-from .shared import number
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+
+from .shared import number
 
 PROGRAM = """\
 a = w * x

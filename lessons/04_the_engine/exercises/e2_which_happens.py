@@ -1,8 +1,9 @@
 """Exercise 04.2: which happens?"""
 
-from .shared import near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+
+from .shared import near
 
 PROGRAMS = {
     "A": "h = x * x\nlog = h.exp()\ny = h * 3",

@@ -3,6 +3,9 @@
 import inspect
 import sys
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, define, edit, not_yet, same
+from lessons.shared import TooManyLines, within_lines
+
 from .shared import (
     ALONE,
     CHAIN,
@@ -22,8 +25,6 @@ from .shared import (
     shuffled,
     without_nothing,
 )
-from lessons.shared import TooManyLines, within_lines
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, define, edit, not_yet, same
 
 
 def ladder(n):

@@ -1,5 +1,7 @@
 """Exercise 04.4: repair the second pass."""
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+
 from .shared import (
     ALONE,
     CHAIN,
@@ -11,7 +13,6 @@ from .shared import (
     read,
     without_nothing,
 )
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
 def after(answer, graph, root, stored, passes=1):

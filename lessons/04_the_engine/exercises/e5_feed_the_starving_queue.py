@@ -4,6 +4,8 @@ import random
 import sys
 from collections import Counter
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+
 from .shared import (
     FIVE,
     LONG,
@@ -21,7 +23,6 @@ from .shared import (
     read,
     shuffled,
 )
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
 def run_with(waits, graph, root):

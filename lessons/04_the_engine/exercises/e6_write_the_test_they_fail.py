@@ -2,8 +2,9 @@
 
 import math
 
-from .shared import arrivals, consumers_first, gradients, hasty, near, number, read
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+
+from .shared import arrivals, consumers_first, gradients, hasty, near, number, read
 
 
 def overwriting(graph, root):

@@ -1,8 +1,9 @@
 """Exercise 04.p1: the node of h."""
 
-from .shared import near, number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import near, number
 
 
 def read(answer):

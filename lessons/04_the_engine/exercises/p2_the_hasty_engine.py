@@ -1,8 +1,9 @@
 """Exercise 04.p2: the hasty engine."""
 
-from .shared import FIVE, hasty, near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import FIVE, hasty, near
 
 EXERCISE = Predict(
     id="04.p2", title="The hasty engine", minutes=4, difficulty=2,

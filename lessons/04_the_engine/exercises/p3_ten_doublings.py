@@ -1,8 +1,9 @@
 """Exercise 04.p3: ten doublings."""
 
-from .shared import number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import number
 
 
 def read(answer):

@@ -1,8 +1,8 @@
 """Exercise 05.1: read the state."""
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, correct, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import agree
 
 
 def as_list(value):

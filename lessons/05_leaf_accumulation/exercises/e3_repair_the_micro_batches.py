@@ -3,8 +3,8 @@
 import random
 import weakref
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import agree
 
 
 def check(answer, torch):

@@ -1,7 +1,7 @@
 """Exercise 05.4: put the lines in order."""
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import agree
 
 LINES = {
     "A": "w.grad = None",

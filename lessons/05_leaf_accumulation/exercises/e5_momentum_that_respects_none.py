@@ -2,8 +2,8 @@
 
 import random
 
-from lessons.shared import agree, flat
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import agree, flat
 
 
 def check(answer, torch):

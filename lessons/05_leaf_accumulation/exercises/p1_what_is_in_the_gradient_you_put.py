@@ -1,8 +1,8 @@
 """Exercise 05.p1: what is in the gradient you put aside?"""
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree
 
 
 def truth(torch):

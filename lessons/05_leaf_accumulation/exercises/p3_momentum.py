@@ -1,8 +1,8 @@
 """Exercise 05.p3: momentum, zero and None."""
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 05.p5: what does `given` hold in PyTorch?"""
 
-from lessons.shared import flat
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import flat
 
 
 def truth(torch):

@@ -1,9 +1,10 @@
 """Exercise 06.1: who keeps what."""
 
-from .shared import saved_tensors_of
-from lessons.shared import leaf, numbers, set_of_names
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import leaf, numbers, set_of_names
+
+from .shared import saved_tensors_of
 
 EXPRESSIONS = ("x + y", "x * y", "x * c", "x ** 2", "x.exp()", "x.relu()", "x.log()", "x.sum()")
 KEEPS = {

@@ -2,8 +2,8 @@
 
 import math
 
-from lessons.shared import flat, leaf, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, leaf, near, numbers
 
 
 class Box:

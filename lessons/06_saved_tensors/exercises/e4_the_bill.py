@@ -1,9 +1,10 @@
 """Exercise 06.4: the bill."""
 
-from .shared import as_numbers
 from backscope.memory.ledger import ledger
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+
+from .shared import as_numbers
 
 BILLS = {  # x and c have 1000 elements each
     "A": "y = (x + c).sin().exp().sum()",

@@ -2,9 +2,10 @@
 
 import math
 
-from .shared import saved_tensors_of
-from lessons.shared import flat, near, nodes_behind, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near, nodes_behind, numbers
+
+from .shared import saved_tensors_of
 
 
 def check(answer, torch):

@@ -1,9 +1,10 @@
 """Exercise 06.p1: what does x * c keep?"""
 
-from .shared import saved_tensors_of
-from lessons.shared import leaf, names_among, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, names_among, numbers
+
+from .shared import saved_tensors_of
 
 
 def truth(torch):

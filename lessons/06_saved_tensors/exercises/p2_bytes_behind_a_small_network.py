@@ -1,8 +1,9 @@
 """Exercise 06.p2: bytes behind a small network."""
 
-from .shared import as_numbers
 from backscope.memory.ledger import ledger
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+
+from .shared import as_numbers
 
 BATCH, FEATURES, HIDDEN = 100, 20, 30
 SIZES = {

@@ -1,8 +1,8 @@
 """Exercise 06.p3: backward twice."""
 
-from lessons.shared import leaf, names_among, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, names_among, numbers
 
 
 def truth(torch):

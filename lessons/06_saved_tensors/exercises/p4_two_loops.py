@@ -1,9 +1,9 @@
 """Exercise 06.p4: two loops that retain."""
 
-from lessons.shared import leaf, numbers, some_numbers
 from backscope.memory.ledger import ledger
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, numbers, some_numbers
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 06.p5: two results, after a step."""
 
-from lessons.shared import flat, leaf, near, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import flat, leaf, near, numbers
 
 SAME = {"raises at backward": "raises", "error": "raises", "right": "fine", "wrong": "silently wrong"}
 WORDS = ("fine", "raises", "silently wrong")

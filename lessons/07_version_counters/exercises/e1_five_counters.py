@@ -1,8 +1,8 @@
 """Exercise 07.1: five names."""
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import as_number
 
 COUNTERS = """\
 x = torch.zeros(4)

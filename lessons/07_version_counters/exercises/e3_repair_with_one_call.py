@@ -2,9 +2,10 @@
 
 import math
 
-from .shared import IN_PLACE, stale_slots
-from lessons.shared import flat, near, nodes_behind, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, near, nodes_behind, numbers
+
+from .shared import IN_PLACE, stale_slots
 
 
 def check(answer, torch):

@@ -2,9 +2,10 @@
 
 import re
 
-from .shared import IN_PLACE, VERSIONS, stale_slots
-from lessons.shared import called
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import called
+
+from .shared import IN_PLACE, VERSIONS, stale_slots
 
 
 def raised_by_library(error, torch):

@@ -2,9 +2,10 @@
 
 import random
 
-from .shared import IN_PLACE, small_network
-from lessons.shared import finite_differences, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import finite_differences, flat, near
+
+from .shared import IN_PLACE, small_network
 
 
 def loss_of(torch, x, t, values, mask):

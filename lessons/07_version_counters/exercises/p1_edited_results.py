@@ -1,8 +1,8 @@
 """Exercise 07.p1: edited results."""
 
-from lessons.shared import leaf, names_among, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, names_among, numbers
 
 EDITED = {
     "a": "a = x.sqrt(); a += 1",

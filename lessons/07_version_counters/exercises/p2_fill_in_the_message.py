@@ -2,10 +2,11 @@
 
 import re
 
-from .shared import VERSIONS
-from lessons.shared import as_number, leaf, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number, leaf, numbers
+
+from .shared import VERSIONS
 
 
 def read(answer):

@@ -1,9 +1,10 @@
 """Exercise 07.p3: which parameter must hold still?"""
 
-from .shared import small_network
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import small_network
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 07.p4: modules that work in place."""
 
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
 
 
 def models(torch):

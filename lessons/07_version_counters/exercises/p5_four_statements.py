@@ -1,8 +1,8 @@
 """Exercise 07.p5: four statements."""
 
-from lessons.shared import leaf, near
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, near
 
 NUMBERS = [1.0, 2.0, 3.0, 4.0]
 

@@ -2,9 +2,9 @@
 
 import re
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number
 
 
 def read(answer):

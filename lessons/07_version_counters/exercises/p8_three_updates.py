@@ -1,9 +1,10 @@
 """Exercise 07.p8: three updates between two passes."""
 
-from .shared import small_network
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import small_network
 
 UPDATES = {"A": "b2 -= 0.1 * b2.grad", "B": "W2 = W2 - 0.1 * W2.grad", "C": "W2 -= 0.1 * W2.grad"}
 

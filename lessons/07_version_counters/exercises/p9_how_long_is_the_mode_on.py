@@ -2,9 +2,9 @@
 
 import warnings
 
-from lessons.shared import leaf, names_among, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, names_among, numbers
 
 WAYS = {"A": (True, True), "B": (True, False), "C": (False, True)}  # on in forward, on in backward
 

@@ -1,8 +1,9 @@
 """Exercise 08.1: who saw it?"""
 
-from .shared import counted
-from lessons.shared import as_number
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
+from lessons.shared import as_number
+
+from .shared import counted
 
 WRITES = """\
 t = torch.zeros(2, 3)

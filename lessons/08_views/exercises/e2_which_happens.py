@@ -2,9 +2,9 @@
 
 import math
 
-from lessons.shared import flat, leaf, near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import flat, leaf, near
 
 PROGRAMS = {
     "A": "y = x * 2; y[[1, 2]].mul_(10)",

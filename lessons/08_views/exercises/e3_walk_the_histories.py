@@ -2,9 +2,10 @@
 
 import re
 
-from .shared import counted
-from lessons.shared import leaf, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import leaf, numbers
+
+from .shared import counted
 
 HISTORY = """\
 y = x * 2

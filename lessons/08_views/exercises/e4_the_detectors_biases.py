@@ -2,9 +2,10 @@
 
 import random
 
-from .shared import LEAF_VIEW, NO_GRAD_VIEW
-from lessons.shared import called, flat, leaf, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import called, flat, leaf, near, numbers
+
+from .shared import LEAF_VIEW, NO_GRAD_VIEW
 
 
 def check(answer, torch):

@@ -2,9 +2,10 @@
 
 import math
 
-from .shared import NO_GRAD_VIEW
-from lessons.shared import flat, leaf, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, leaf, near, numbers
+
+from .shared import NO_GRAD_VIEW
 
 MANY_VIEWS = "returns multiple views"
 

@@ -2,9 +2,10 @@
 
 import random
 
-from .shared import LEAF_VIEW, NO_GRAD_VIEW
-from lessons.shared import flat, leaf, near, nodes_behind, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, leaf, near, nodes_behind, numbers
+
+from .shared import LEAF_VIEW, NO_GRAD_VIEW
 
 MODIFIED = "modified by an inplace operation"
 

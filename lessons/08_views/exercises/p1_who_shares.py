@@ -1,8 +1,8 @@
 """Exercise 08.p1: who shares?"""
 
-from lessons.shared import flat, set_of_names
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import flat, set_of_names
 
 MADE = {
     "a": "t[0]",

@@ -1,8 +1,8 @@
 """Exercise 08.p2: A write to a part."""
 
-from lessons.shared import leaf, some_numbers
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, some_numbers
 
 
 def read(answer):

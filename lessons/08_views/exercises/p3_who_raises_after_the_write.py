@@ -1,8 +1,8 @@
 """Exercise 08.p3: Who raises after the write?"""
 
-from lessons.shared import leaf, names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, names_among
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 09.2: which happens?"""
 
-from lessons.shared import agree
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import agree
 
 INFERENCE = "with torch.inference_mode(): f = torch.ones(1) * 2"
 WHICH = {

@@ -3,8 +3,8 @@
 import math
 import random
 
-from lessons.shared import agree, nodes_behind
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import agree, nodes_behind
 
 
 def check(answer, torch):

@@ -2,8 +2,8 @@
 
 import copy
 
-from lessons.shared import array, flat, near, nodes_behind
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near, nodes_behind
 
 CASES = ((6, 2, 2, 1), (7, 3, 1, 2), (4, 1, 3, 2), (2, 5, 2, 3))  # (time, window, batch, features)
 SECOND = "Trying to backward through the graph a second time"

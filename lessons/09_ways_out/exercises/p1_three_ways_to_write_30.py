@@ -1,8 +1,8 @@
 """Exercise 09.p1: three ways to write 30."""
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number
 
 
 def number_or_error(entry):

@@ -1,8 +1,8 @@
 """Exercise 09.p2: A state that is carried over."""
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_number
 
 
 def read(answer):

@@ -1,8 +1,9 @@
 """Exercise 09.p3: two states."""
 
-from .p1_three_ways_to_write_30 import number_or_error
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .p1_three_ways_to_write_30 import number_or_error
 
 CUTS = {
     "A": lambda h, c: (h.detach(), c),

@@ -1,8 +1,9 @@
 """Exercise 09.p4: a write under no_grad."""
 
-from .p1_three_ways_to_write_30 import number_or_error
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .p1_three_ways_to_write_30 import number_or_error
 
 
 def read(answer):

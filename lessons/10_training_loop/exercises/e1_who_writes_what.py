@@ -1,9 +1,10 @@
 """Exercise 10.1: who writes what?"""
 
-from .shared import fresh, random_tensor, tables_but
-from lessons.shared import flat, set_of_names
 from coursekit.judge.exercise import Exercise, Mistake, correct, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import flat, set_of_names
+
+from .shared import fresh, random_tensor, tables_but
 
 
 def values_of(tensors):

@@ -2,10 +2,11 @@
 
 import random
 
-from .shared import fresh
-from lessons.shared import near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import near
+
+from .shared import fresh
 
 PROGRAMS = {
     "A": ("loss = loss_of()", "loss.backward(retain_graph=True)", "optimizer.step()", "loss.backward()",

@@ -6,9 +6,10 @@ import math
 import random
 import warnings
 
-from .shared import fresh, random_tensor
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near
+
+from .shared import fresh, random_tensor
 
 RATE, ROWS = 0.02, 5  # of the optimizer; of a micro-batch, more than there are micro-batches in any batch
 DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, others), each with a mistake's name

@@ -3,9 +3,10 @@
 import math
 import random
 
-from .shared import fresh
-from lessons.shared import as_number, flat, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import as_number, flat, near, numbers
+
+from .shared import fresh
 
 
 class Hand:

@@ -2,9 +2,10 @@
 
 import random
 
-from .shared import fresh, random_tensor
-from lessons.shared import flat, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near, numbers
+
+from .shared import fresh, random_tensor
 
 
 class Epochs:

@@ -1,8 +1,9 @@
 """Exercise 10.6: diagnose."""
 
-from .shared import tables_but
 from coursekit.judge.exercise import Exercise, Mistake, correct, not_yet
 from coursekit.judge.table import judged_rows
+
+from .shared import tables_but
 
 CURES = {
     "A": "hand over the missing parameters",

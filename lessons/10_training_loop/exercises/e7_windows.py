@@ -2,8 +2,8 @@
 
 import random
 
-from lessons.shared import alike
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import alike
 
 CASES = ((10, 3), (7, 1), (5, 4), (9, 2), (4, 4), (3, 5))  # (values in the series, width); the last two have no window
 

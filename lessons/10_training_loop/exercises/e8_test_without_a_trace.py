@@ -3,9 +3,10 @@
 import copy
 import random
 
-from .shared import random_tensor
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, near
+
+from .shared import random_tensor
 
 MOST = 32  # rows of a batch
 

@@ -1,8 +1,8 @@
 """Exercise 10.p10: what momentum does along a valley, and across it."""
 
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
 
 
 def end(torch, **settings):

@@ -2,10 +2,11 @@
 
 import copy
 
-from .shared import fresh
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import fresh
 
 
 def three_rounds(torch, model, optimizer):

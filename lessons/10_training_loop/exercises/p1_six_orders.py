@@ -2,10 +2,11 @@
 
 import itertools
 
-from .shared import fresh
-from lessons.shared import set_of_names
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import set_of_names
+
+from .shared import fresh
 
 ORDERS = tuple("".join(order) for order in itertools.permutations("ZBS"))
 

@@ -2,10 +2,11 @@
 
 import math
 
-from .shared import fresh
-from lessons.shared import agree, some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, some_numbers
+
+from .shared import fresh
 
 
 def early_stopping(torch):

@@ -1,8 +1,8 @@
 """Exercise 10.p3: ten samples, four at a time."""
 
-from lessons.shared import some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import some_numbers
 
 
 def truth(torch):

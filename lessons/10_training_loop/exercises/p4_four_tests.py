@@ -4,9 +4,9 @@ import copy
 import functools
 
 from coursekit.data.digits import digits
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
 
 
 @functools.cache

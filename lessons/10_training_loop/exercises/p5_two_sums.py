@@ -1,8 +1,8 @@
 """Exercise 10.p5: momentum and decay, two steps by hand."""
 
-from lessons.shared import agree, some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, some_numbers
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 10.p7: who is moved by the second step?"""
 
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
 
 
 def truth(torch):

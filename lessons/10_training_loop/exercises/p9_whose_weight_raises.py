@@ -1,9 +1,10 @@
 """Exercise 10.p9: which weights make the critic's backward raise?"""
 
-from .shared import fresh
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import fresh
 
 
 def truth(torch):

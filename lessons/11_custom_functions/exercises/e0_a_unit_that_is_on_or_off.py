@@ -2,8 +2,8 @@
 
 import random
 
-from lessons import shared
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons import shared
 
 
 def on_ctx(node, torch):

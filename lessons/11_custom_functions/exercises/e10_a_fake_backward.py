@@ -1,8 +1,9 @@
 """Exercise 11.10: a fake backward."""
 
-from .shared import COUNT
-from lessons.shared import alike, array
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import alike, array
+
+from .shared import COUNT
 
 
 def check(answer, torch):

@@ -2,11 +2,12 @@
 
 import math
 
-from lessons import shared
-from .shared import function
-from lessons.shared import flat
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons import shared
+from lessons.shared import flat
+
+from .shared import function
 
 PROGRAMS = {
     "A": "h = x * 1; y = ExpInSlot.apply(h); h.mul_(10)",

@@ -3,9 +3,10 @@
 import gc
 import weakref
 
-from .shared import IN_PLACE, function, scalar
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
+
+from .shared import IN_PLACE, function, scalar
 
 METHODS = ("save_for_backward", "needs_input_grad", "once_differentiable", "mark_dirty", "mark_non_differentiable",
            "set_materialize_grads")  # fmt: skip

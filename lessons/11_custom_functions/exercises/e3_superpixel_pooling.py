@@ -2,6 +2,9 @@
 
 import random
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array, flat
+
 from .shared import (
     COUNT,
     SHAPE,
@@ -12,8 +15,6 @@ from .shared import (
     slots_of,
     tensors_on,
 )
-from lessons.shared import array, flat
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 def random_labels(torch, height, width, regions):

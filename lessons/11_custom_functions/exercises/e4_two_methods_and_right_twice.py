@@ -2,6 +2,9 @@
 
 import random
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array
+
 from .shared import (
     COUNT,
     graph_of_gradient,
@@ -12,8 +15,6 @@ from .shared import (
     slots_of,
     tensors_on,
 )
-from lessons.shared import array
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 @of_a_function

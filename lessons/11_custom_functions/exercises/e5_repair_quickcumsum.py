@@ -1,5 +1,8 @@
 """Exercise 11.5: repair QuickCumsum."""
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array, called
+
 from .shared import (
     graph_of_gradient,
     near,
@@ -8,8 +11,6 @@ from .shared import (
     slots_of,
     tensors_on,
 )
-from lessons.shared import array, called
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 @of_a_function

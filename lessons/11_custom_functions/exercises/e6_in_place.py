@@ -1,5 +1,8 @@
 """Exercise 11.6: in place."""
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array, finite_differences
+
 from .shared import (
     COUNT,
     FIRST_6,
@@ -14,8 +17,6 @@ from .shared import (
     slots_of,
     tensors_on,
 )
-from lessons.shared import array, finite_differences
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 
 @of_a_function

@@ -2,6 +2,9 @@
 
 import random
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array, finite_differences
+
 from .shared import (
     COUNT,
     FIRST_6,
@@ -11,8 +14,6 @@ from .shared import (
     of_a_function,
     tensors_on,
 )
-from lessons.shared import array, finite_differences
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
 NO_HISTORY, NOT_WANTED = "does not require grad and does not have a grad_fn", "does not require grad"
 

@@ -2,8 +2,8 @@
 
 import random
 
-from lessons.shared import alike, array, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import alike, array, near
 
 CASES = (((3, 5, 4), (2, 3, 4)), ((4, 4, 2), (4, 2, 3, 4)), ((1, 6, 3), (2,)), ((2, 3, 1), (3, 1)), ((5, 7, 5), None))
 

@@ -2,6 +2,9 @@
 
 import random
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array
+
 from .shared import (
     COUNT,
     graph_of_gradient,
@@ -10,8 +13,6 @@ from .shared import (
     slots_of,
     tensors_on,
 )
-from lessons.shared import array
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
 def softmax_and_loss(torch, scores, targets):

@@ -1,9 +1,10 @@
 """Exercise 11.p10: a loss made of a result without a gradient, unmarked and marked."""
 
-from .p7_a_tensor_in_a_list import NOTHING, read
-from .shared import function, scalar
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .p7_a_tensor_in_a_list import NOTHING, read
+from .shared import function, scalar
 
 
 def truth(torch):

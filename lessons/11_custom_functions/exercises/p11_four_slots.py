@@ -1,8 +1,9 @@
 """Exercise 11.p11: which of the four slots of a posted Function are needed, and which are checked?"""
 
-from .shared import function, number_or_word
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import function, number_or_word
 
 
 def pooled(torch, left_out=None):

@@ -1,9 +1,10 @@
 """Exercise 11.p12: which answers of a backward does the engine refuse?"""
 
-from .shared import function
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import function
 
 
 def answers(torch):

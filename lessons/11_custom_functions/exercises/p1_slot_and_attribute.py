@@ -1,8 +1,9 @@
 """Exercise 11.p1: slot and attribute."""
 
-from .shared import function, number_or_word
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+
+from .shared import function, number_or_word
 
 
 def read(answer):

@@ -1,8 +1,9 @@
 """Exercise 11.p2: the same number twice?"""
 
-from .shared import function, number_or_word, scalar
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import function, number_or_word, scalar
 
 
 def mix_forward(ctx, x, y, z):

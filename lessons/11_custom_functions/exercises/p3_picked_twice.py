@@ -1,8 +1,8 @@
 """Exercise 11.p3: picked twice."""
 
-from lessons.shared import flat, some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import flat, some_numbers
 
 
 def truth(torch):

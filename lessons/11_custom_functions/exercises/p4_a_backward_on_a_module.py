@@ -1,8 +1,8 @@
 """Exercise 11.p4: a method backward on a module."""
 
-from lessons.shared import agree, as_number, flat
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, as_number, flat
 
 
 def truth(torch):

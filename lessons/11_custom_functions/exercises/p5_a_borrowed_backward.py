@@ -1,8 +1,9 @@
 """Exercise 11.p5: a borrowed backward."""
 
-from .shared import number_or_word
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import number_or_word
 
 
 def truth(torch):

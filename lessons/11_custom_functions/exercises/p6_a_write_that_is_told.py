@@ -1,8 +1,9 @@
 """Exercise 11.p6: the slope of a tensor that forward has written into, without a mark and with it."""
 
-from .shared import number_or_word
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import number_or_word
 
 
 def read(answer):

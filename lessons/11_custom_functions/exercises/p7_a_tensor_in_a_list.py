@@ -1,8 +1,9 @@
 """Exercise 11.p7: what does a tensor in a list get?"""
 
-from .shared import number_or_word
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import number_or_word
 
 NOTHING = "none"
 

@@ -1,8 +1,9 @@
 """Exercise 11.p8: two calls of save_for_backward, read inside of forward and afterwards."""
 
-from .shared import function, number_or_word, scalar
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import function, number_or_word, scalar
 
 
 def read(answer):

@@ -1,9 +1,10 @@
 """Exercise 11.p9: a backward that writes into the gradient that arrives."""
 
-from .p8_saved_twice import read
-from .shared import function
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .p8_saved_twice import read
+from .shared import function
 
 
 def truth(torch):

@@ -3,8 +3,8 @@
 import functools
 import re
 
-from lessons import shared
 from coursekit.judge.exercise import not_yet
+from lessons import shared
 
 IN_PLACE = "modified by an inplace operation"
 COUNT = "incorrect number of gradients"

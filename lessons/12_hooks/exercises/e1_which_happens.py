@@ -1,8 +1,8 @@
 """Exercise 12.1: which happens?"""
 
-from lessons.shared import flat, leaf, near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import flat, leaf, near
 
 PROGRAMS = {  # letter -> (program, the x.grad that is wanted)
     "A": ("x.register_hook(print); y = x * 3", [3.0, 3.0]),

@@ -2,9 +2,9 @@
 
 import random
 
-from lessons.shared import agree, leaf, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
+from lessons.shared import agree, leaf, numbers
 
 CHOICES = (
     "bind the name", "detach what you keep", "remove the handle", "return a new tensor", "return None",

@@ -2,9 +2,10 @@
 
 import math
 
-from .shared import NOT_A_TENSOR, PLAIN, leaf_like, tensor_hooks
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near
+
+from .shared import NOT_A_TENSOR, PLAIN, leaf_like, tensor_hooks
 
 
 class Boom(Exception):

@@ -3,9 +3,10 @@
 import math
 import random
 
-from .shared import PLAIN, hooks_in_words, leaf_like, mixed
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near
+
+from .shared import PLAIN, hooks_in_words, leaf_like, mixed
 
 SHAPES_4 = ((3,), (), (1, 2), (2, 1, 3), (1,))
 

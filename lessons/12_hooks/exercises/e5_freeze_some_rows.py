@@ -3,9 +3,10 @@
 import math
 import random
 
-from .shared import hooks_in_words, leaf_like, mixed, tensor_hooks
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near
+
+from .shared import hooks_in_words, leaf_like, mixed, tensor_hooks
 
 TABLES = (((5, 3), 2, False), ((4, 2), 2, True), ((6, 1), 3, True), ((3, 4), 1, True), ((2, 3), 2, True))
 

@@ -3,9 +3,10 @@
 import inspect
 import random
 
-from .shared import NOT_A_TENSOR, hooks_in_words, leaf_like, tensor_hooks
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import flat, near
+
+from .shared import NOT_A_TENSOR, hooks_in_words, leaf_like, tensor_hooks
 
 
 def stepping_case(torch):

@@ -2,8 +2,8 @@
 
 import warnings
 
-from lessons.shared import array
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array
 
 
 class Boom(Exception):

@@ -1,8 +1,8 @@
 """Exercise 12.p10: which guard raises in a longer chain?"""
 
-from lessons.shared import as_names, leaf
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_names, leaf
 
 NAMES = ("y", "spread", "variance", "centred", "x", "none")
 

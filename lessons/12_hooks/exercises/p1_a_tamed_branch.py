@@ -1,8 +1,8 @@
 """Exercise 12.p1: A tamed branch."""
 
-from lessons.shared import agree, leaf, some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, leaf, some_numbers
 
 
 def residual(torch, hook):

@@ -1,8 +1,8 @@
 """Exercise 12.p2: who is called when."""
 
-from lessons.shared import leaf
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf
 
 
 def order_of_hooks(torch):

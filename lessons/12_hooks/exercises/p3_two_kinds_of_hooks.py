@@ -2,9 +2,9 @@
 
 import warnings
 
-from lessons.shared import agree, as_number, flat
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, as_number, flat
 
 
 def truth(torch):

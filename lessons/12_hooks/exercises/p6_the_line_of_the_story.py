@@ -1,8 +1,8 @@
 """Exercise 12.p6: one character more."""
 
-from lessons.shared import agree, as_number, flat, leaf
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, as_number, flat, leaf
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 12.p7: whose gradients?"""
 
-from lessons.shared import array, names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import array, names_among
 
 
 def truth(torch):

@@ -1,8 +1,8 @@
 """Exercise 12.p8: through an in-place edit."""
 
-from lessons.shared import agree, as_number, leaf
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, as_number, leaf
 
 
 def truth(torch):

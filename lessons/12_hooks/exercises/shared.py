@@ -6,8 +6,8 @@ import math
 import random
 import re
 
-from lessons.shared import numbers
 from coursekit.judge.exercise import not_yet
+from lessons.shared import numbers
 
 NOT_A_TENSOR = "expected Variable, but hook returned"
 PLAIN = "cannot register a hook on a tensor that doesn't require gradient"

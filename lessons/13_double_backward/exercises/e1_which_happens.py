@@ -1,10 +1,11 @@
 """Exercise 13.1: which happens?"""
 
-from lessons import shared
-from .shared import quiet
-from lessons.shared import flat, leaf
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons import shared
+from lessons.shared import flat, leaf
+
+from .shared import quiet
 
 GRAD = "(g,) = torch.autograd.grad(y, x, {}=True); "
 PROGRAMS = {

@@ -2,10 +2,11 @@
 
 import weakref
 
-from lessons import shared
-from .shared import near, no_collector, quiet
-from lessons.shared import array, finite_differences, flat
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons import shared
+from lessons.shared import array, finite_differences, flat
+
+from .shared import near, no_collector, quiet
 
 
 def make_critic(torch, inputs=3, hidden=4):

@@ -3,9 +3,10 @@
 import inspect
 import random
 
-from .shared import IN_PLACE, NO_HISTORY, near, quiet
-from lessons.shared import array, flat
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array, flat
+
+from .shared import IN_PLACE, NO_HISTORY, near, quiet
 
 UNUSED = "appears to not have been used"
 

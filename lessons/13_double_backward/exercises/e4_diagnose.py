@@ -2,11 +2,12 @@
 
 import weakref
 
-from lessons import shared
-from .shared import no_collector, quiet
-from lessons.shared import flat, leaf
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
+from lessons import shared
+from lessons.shared import flat, leaf
+
+from .shared import no_collector, quiet
 
 CHANGES = ("create_graph=True", "retain_graph=True", "autograd.grad", "materialize_grads=True", "a new tensor",
            "a Function")  # fmt: skip

@@ -2,10 +2,11 @@
 
 import functools
 
-from lessons import shared
-from .shared import IN_PLACE, NO_HISTORY, near
-from lessons.shared import array, finite_differences, flat, leaf
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons import shared
+from lessons.shared import array, finite_differences, flat, leaf
+
+from .shared import IN_PLACE, NO_HISTORY, near
 
 
 def inner_and_outer(torch, a, b):

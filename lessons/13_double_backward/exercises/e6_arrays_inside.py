@@ -1,8 +1,9 @@
 """Exercise 13.6: arrays inside."""
 
-from .shared import IN_PLACE, near
-from lessons.shared import array, flat
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import array, flat
+
+from .shared import IN_PLACE, near
 
 
 def check(answer, torch):

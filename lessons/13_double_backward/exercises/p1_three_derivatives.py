@@ -1,8 +1,8 @@
 """Exercise 13.p1: three derivatives."""
 
-from lessons.shared import as_names, leaf
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import as_names, leaf
 
 
 def read(answer):

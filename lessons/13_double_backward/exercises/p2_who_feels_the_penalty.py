@@ -1,8 +1,8 @@
 """Exercise 13.p2: who feels the penalty?"""
 
-from lessons.shared import array, flat
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import array, flat
 
 
 def what_the_penalty_gives(torch):

@@ -1,8 +1,8 @@
 """Exercise 13.p3: three ways to a penalty."""
 
-from lessons.shared import array, flat
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import array, flat
 
 WORDS = ("teaches", "ignored", "raises")
 

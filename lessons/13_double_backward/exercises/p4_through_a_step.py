@@ -1,8 +1,8 @@
 """Exercise 13.p4: through a step."""
 
-from lessons.shared import agree, leaf, some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import agree, leaf, some_numbers
 
 
 def slopes(torch):

@@ -1,9 +1,10 @@
 """Exercise 14.2: the bill."""
 
-from .shared import peak_and_runs
-from lessons.shared import as_number
 from coursekit.judge.exercise import ALMOST, Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.shared import as_number
+
+from .shared import peak_and_runs
 
 PLANS = {  # lengths of the segments, and layers after them that are not checkpointed
     "A": ((), 12),

@@ -2,9 +2,10 @@
 
 import weakref
 
-from .shared import hooks_of, no_collector
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
+
+from .shared import hooks_of, no_collector
 
 
 def held_in(thing, torch, depth=0):

@@ -1,8 +1,9 @@
 """Exercise 14.5: better than equal segments."""
 
-from .shared import peak_and_runs
-from lessons.shared import as_number
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.shared import as_number
+
+from .shared import peak_and_runs
 
 DEPTHS = (12, 1, 2, 3, 6, 7, 10, 16, 55, 56, 100, 1000)
 

@@ -2,10 +2,11 @@
 
 import weakref
 
-from .shared import checkpoint_of, hooks_of, no_collector, quiet
-from lessons.shared import agree, flat, leaf, numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
+from lessons.shared import agree, flat, leaf, numbers
+
+from .shared import checkpoint_of, hooks_of, no_collector, quiet
 
 CHOICES = (
     "use_reentrant=False", "draw it outside", "give it as an argument", "backward first", "detach in pack",

@@ -1,8 +1,9 @@
 """Exercise 14.7: repair the loop."""
 
-from .shared import quiet
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
+
+from .shared import quiet
 
 # (layers, length, does the input require grad?)
 CASES = ((5, 2, False), (4, 4, False), (6, 1, True), (7, 3, False), (3, 5, True), (9, 2, True))

@@ -1,8 +1,9 @@
 """Exercise 14.8: only what is cheap."""
 
-from .shared import quiet
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
+
+from .shared import quiet
 
 
 def check(answer, torch):

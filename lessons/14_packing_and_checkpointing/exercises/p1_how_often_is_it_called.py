@@ -1,9 +1,10 @@
 """Exercise 14.p1: how often is it called?"""
 
-from .shared import hooks_of
-from lessons.shared import leaf, some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import leaf, some_numbers
+
+from .shared import hooks_of
 
 
 def truth(torch):

@@ -1,8 +1,10 @@
 """Exercise 14.p2: overwritten after packing."""
 
-from .shared import hooks_of, numbers_or_errors
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import numbers_or_errors
+
+from .shared import hooks_of
 
 
 def truth(torch):

@@ -1,9 +1,10 @@
 """Exercise 14.p3: three lengths."""
 
-from .shared import peak_and_runs
-from lessons.shared import some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import some_numbers
+
+from .shared import peak_and_runs
 
 EXERCISE = Predict(
     id="14.p3", title="Three lengths", minutes=5, difficulty=3,

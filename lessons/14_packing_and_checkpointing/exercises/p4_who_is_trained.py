@@ -1,9 +1,10 @@
 """Exercise 14.p4: who is trained?"""
 
-from .shared import checkpoint_of, quiet
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
+
+from .shared import checkpoint_of, quiet
 
 
 def ways(torch):

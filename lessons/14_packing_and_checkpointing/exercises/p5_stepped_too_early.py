@@ -1,8 +1,10 @@
 """Exercise 14.p5: stepped too early."""
 
-from .shared import checkpoint_of, numbers_or_errors
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import numbers_or_errors
+
+from .shared import checkpoint_of
 
 
 def truth(torch):

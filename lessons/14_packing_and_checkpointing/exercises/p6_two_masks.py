@@ -1,9 +1,10 @@
 """Exercise 14.p6: two masks?"""
 
-from .shared import Checkpoint, checkpoint_of
-from lessons.shared import some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import some_numbers
+
+from .shared import Checkpoint, checkpoint_of
 
 
 def truth(torch):

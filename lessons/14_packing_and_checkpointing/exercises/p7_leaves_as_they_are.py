@@ -1,9 +1,10 @@
 """Exercise 14.p7: how much does a pair pack that gives leaves back?"""
 
-from .shared import hooks_of
-from lessons.shared import some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import some_numbers
+
+from .shared import hooks_of
 
 
 def truth(torch):

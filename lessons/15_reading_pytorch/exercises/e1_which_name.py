@@ -1,7 +1,8 @@
 """Exercise 15.1: which name?"""
 
-from .shared import Words
 from coursekit.judge.exercise import Mistake
+
+from .shared import Words
 
 LINES = {
     "A": "F.linear(x, W)", "B": "x.mean(1)", "C": "x[:, 0]", "D": "x[:1]", "E": "x[torch.tensor([1, 0])]",

@@ -1,7 +1,8 @@
 """Exercise 15.2: which file?"""
 
-from .shared import Words
 from coursekit.judge.exercise import Mistake
+
+from .shared import Words
 
 RIGHT = {
     "A": "derivatives.yaml", "B": "engine.cpp", "C": "saved_variable.cpp", "D": "accumulate_grad.h",

@@ -1,8 +1,9 @@
 """Exercise 15.3: who raised it?"""
 
-from .shared import Words
 from coursekit.judge.exercise import Mistake
 from coursekit.records import records
+
+from .shared import Words
 
 CHOICES = (
     "SavedVariable::unpack", "SavedVariable::SavedVariable", "check_inplace", "PyNode::apply",

@@ -1,7 +1,7 @@
 """Exercise 15.4: cure the block."""
 
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
 
 STALE = "modified by an inplace operation"
 

@@ -1,7 +1,7 @@
 """Exercise 15.5: who is not reached?"""
 
-from lessons.shared import as_names
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import as_names
 
 
 def models(torch):

@@ -2,8 +2,9 @@
 
 import re
 
-from .shared import CHANGED, Words
 from coursekit.judge.exercise import Mistake
+
+from .shared import CHANGED, Words
 
 CHOICES = ("first", "second", "may stay")
 

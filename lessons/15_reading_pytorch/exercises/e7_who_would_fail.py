@@ -1,7 +1,7 @@
 """Exercise 15.7: who would fail?"""
 
-from lessons.shared import as_names
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import as_names
 
 
 def graphs(torch):

@@ -1,8 +1,8 @@
 """Exercise 15.p1: what a layer leaves."""
 
-from lessons.shared import names_among, nodes_behind
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among, nodes_behind
 
 CHOICES = ("LinearBackward0", "MmBackward0", "AddBackward0", "AddmmBackward0", "TBackward0", "ViewBackward0")
 

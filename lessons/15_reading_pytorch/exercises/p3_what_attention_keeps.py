@@ -1,8 +1,8 @@
 """Exercise 15.p3: what attention keeps."""
 
-from lessons.shared import names_among, nodes_behind
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among, nodes_behind
 
 NAMES = ("scores", "scaled", "masked", "weights", "keep", "dropped")
 

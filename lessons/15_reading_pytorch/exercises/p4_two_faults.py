@@ -1,9 +1,10 @@
 """Exercise 15.p4: two faults."""
 
-from .shared import CHANGED, DETACHED, FREED, begin
-from lessons.shared import as_names
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
+from lessons.shared import as_names
+
+from .shared import CHANGED, DETACHED, FREED, begin
 
 WORDS = ("freed", "detached", "version", "fine")
 

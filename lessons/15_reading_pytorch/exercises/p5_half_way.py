@@ -1,8 +1,8 @@
 """Exercise 15.p5: half way."""
 
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
 
 
 def truth(torch):

@@ -2,10 +2,10 @@
 
 import re
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
 from coursekit.records import records
+from lessons.shared import as_number
 
 
 def read(answer):

@@ -1,9 +1,9 @@
 """Exercise 15.p7: a network with a break in it."""
 
-from lessons.shared import as_number
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
 from coursekit.records import records
+from lessons.shared import as_number
 
 
 def truth(torch):

@@ -3,8 +3,8 @@
 import math
 import random
 
-from lessons.shared import flat, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, near, numbers
 
 LEAF_VIEW = "a view of a leaf Variable"
 NO_GRAD_VIEW = "was created in no_grad mode"

@@ -2,6 +2,8 @@
 
 import random
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+
 from .shared import (
     NO_GRAPH,
     SECOND,
@@ -11,7 +13,6 @@ from .shared import (
     fresh,
     values,
 )
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
 def check(answer, torch):

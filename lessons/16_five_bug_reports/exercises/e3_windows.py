@@ -2,6 +2,9 @@
 
 import random
 
+from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import alike
+
 from .shared import (
     NO_GRAPH,
     SECOND,
@@ -11,8 +14,6 @@ from .shared import (
     fresh,
     values,
 )
-from lessons.shared import alike
-from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
 
 def check(answer, torch):

@@ -2,9 +2,10 @@
 
 import weakref
 
-from .shared import STALE, no_collector
-from lessons.shared import flat, near, numbers
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import flat, near, numbers
+
+from .shared import STALE, no_collector
 
 
 def right(x):

@@ -2,8 +2,9 @@
 
 import random
 
-from .shared import alike_all, fresh, values
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit
+
+from .shared import alike_all, fresh, values
 
 ROUNDS = (("b", "b", "a", "b", "c"), ("a", "b", "b", "a"), ("a", "a", "b"))
 

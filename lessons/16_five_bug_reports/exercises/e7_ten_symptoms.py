@@ -2,9 +2,9 @@
 
 import warnings
 
-from lessons.shared import flat, near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
+from lessons.shared import flat, near
 
 CHOICES = (
     "zero_grad", "eval()", "train()", "raw scores", "one permutation", "squeeze", "make the optimizer later", "item()",

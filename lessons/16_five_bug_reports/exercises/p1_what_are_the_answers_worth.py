@@ -1,8 +1,9 @@
 """Exercise 16.p1: what four answers about the detector's biases are worth."""
 
-from .shared import FOUR, four_words, what_happens
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import FOUR, four_words, what_happens
 
 
 def copied(torch, head):

@@ -1,8 +1,9 @@
 """Exercise 16.p2: what four answers about the GAN are worth."""
 
-from .shared import FOUR, alike_all, four_words, values, what_happens
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+
+from .shared import FOUR, alike_all, four_words, values, what_happens
 
 
 def detached(G, D, step_G, step_D, z):

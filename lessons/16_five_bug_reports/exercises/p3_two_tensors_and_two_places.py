@@ -1,9 +1,10 @@
 """Exercise 16.p3: what four answers about the state are worth."""
 
-from .shared import FOUR, four_words, what_happens
-from lessons.shared import near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import near
+
+from .shared import FOUR, four_words, what_happens
 
 
 def only_h(state):

@@ -2,10 +2,11 @@
 
 import weakref
 
-from .shared import no_collector
-from lessons.shared import some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import some_numbers
+
+from .shared import no_collector
 
 
 def function(torch, clean, detach):

@@ -1,8 +1,8 @@
 """Exercise 16.p5: in which programs does the head move?"""
 
-from lessons.shared import names_among
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import names_among
 
 
 def moves(torch, to_none, freeze=False, extra=False, momentum=0.9, weight_decay=0.01):

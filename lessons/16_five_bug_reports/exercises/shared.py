@@ -3,8 +3,8 @@
 import contextlib
 import gc
 
-from lessons.shared import flat, near
 from coursekit.judge.exercise import not_yet
+from lessons.shared import flat, near
 
 STALE = "modified by an inplace operation"
 SECOND = "second time"

@@ -1,8 +1,8 @@
 """Exercise 17.1: which happens?"""
 
-from lessons.shared import near
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.shared import near
 
 PROGRAMS = {
     "A": ("y = w * s", "s.copy_(k)"),

@@ -1,7 +1,7 @@
 """Exercise 17.2: unequal shares."""
 
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
 
 COUNTS = ((1, 3), (5, 2, 1), (0, 4), (4,), (2, 6))
 

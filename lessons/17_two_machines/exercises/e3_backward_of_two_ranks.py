@@ -1,7 +1,7 @@
 """Exercise 17.3: the backward of two ranks."""
 
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
 
 WORLDS = ((2, 2), (1, 3), (3, 1, 2), (4,))
 

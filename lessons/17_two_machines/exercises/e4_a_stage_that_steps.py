@@ -3,8 +3,8 @@
 import gc
 import weakref
 
-from lessons.shared import array, flat, near
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.shared import array, flat, near
 
 SCHEDULES = (
     ("F0", "F1", "B0", "F2", "B1", "B2"),

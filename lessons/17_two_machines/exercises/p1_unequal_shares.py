@@ -1,8 +1,8 @@
 """Exercise 17.p1: unequal shares."""
 
-from lessons.shared import some_numbers
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import some_numbers
 
 
 def truth(torch):

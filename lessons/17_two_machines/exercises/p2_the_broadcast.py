@@ -1,8 +1,8 @@
 """Exercise 17.p2: the broadcast of a buffer."""
 
-from course_lib.teach.exercises.lesson_14.shared import numbers_or_errors
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import numbers_or_errors
 
 
 def truth(torch):

@@ -3,12 +3,9 @@
 import importlib
 import importlib.util
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))  # for the tests of what lies there
 # COURSE_REQUIRE_TORCH=1 says that PyTorch must be there: its tests are then made, and fail where it is missing.
 WITH_TORCH = importlib.util.find_spec("torch") is not None or os.environ.get("COURSE_REQUIRE_TORCH") == "1"
 LIBRARIES = ["course_lib", "torch"] if WITH_TORCH else ["course_lib"]

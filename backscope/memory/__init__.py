@@ -1,0 +1,1 @@
+"""`ledger`: the bytes that saved tensors hold, over time."""

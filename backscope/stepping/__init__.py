@@ -1,0 +1,1 @@
+"""`step`: a backward pass, one node at a time."""

@@ -1,0 +1,1 @@
+"""What a learner sees in a notebook: lessons, cards, cells, the home page, progress."""

@@ -376,7 +376,9 @@ def write_view_result(row, forward):
                 "    result = [make_view(self, array, 'multiple outputs') for array in arrays]"]
     else:
         text = [f"    result = make_view(self, {forward})"]
-    text += ["    recording = state.recording", "    if recording <= 0:", "        return result",
+    # A view of a tensor made in inference mode has no history outside of the mode either, as in PyTorch.
+    text += ["    recording = state.recording",
+             "    if recording <= 0 or self.meta is not None and self.meta.inference is True:", "        return result",
              *("    " + line for line in write_edges(row)), "    if self_edge is None:", "        return result"]
     body = write_record(row, overwriting=False)
     if row.view == "multiple outputs":

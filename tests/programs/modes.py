@@ -231,3 +231,20 @@ def version_error_in_anomaly(T):
 
     e = quiet(lambda: raises(go))
     return [e[1], e[2][:120]]
+
+
+@program
+def views_of_an_inference_leaf(T):
+    """A view taken in normal mode of a leaf made in inference mode has no history and asks for no gradient."""
+    with T.inference_mode():
+        leaf_of_the_mode = T.ones(2, 3, requires_grad=True)
+    views = [
+        leaf_of_the_mode[:1],
+        leaf_of_the_mode.view(6),
+        leaf_of_the_mode.t(),
+        leaf_of_the_mode.expand(2, 2, 3),
+        leaf_of_the_mode.detach(),
+        *leaf_of_the_mode.unbind(),
+        *leaf_of_the_mode.split(1),
+    ]
+    return [[each.requires_grad, each.is_leaf, each.is_inference(), each.grad_fn is None] for each in views]

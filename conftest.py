@@ -26,12 +26,12 @@ def pytest_configure(config):
     global _scratch
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    import course
+    from coursekit.cli import server
 
     _scratch = tempfile.TemporaryDirectory(prefix="course-tests-", ignore_cleanup_errors=True)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     # No start-up files and settings of the user's, and no need of a home that can be written to.
-    os.environ.update(course.own_folders(_scratch.name))
+    os.environ.update(server.own_folders(_scratch.name))
     for library in ("OMP", "OPENBLAS", "MKL"):  # one thread each: there are as many test processes as cores
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-import course
+from coursekit.cli import server
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\w+)")
 PATIENCE = 90  # seconds until the server answers
@@ -32,7 +32,7 @@ def open_course(clone, folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environ = environment(**course.own_folders(folder), COURSE_PYTHON=sys.executable, PYTHONPATH=str(clone))
+    environ = environment(**server.own_folders(folder), COURSE_PYTHON=sys.executable, PYTHONPATH=str(clone))
     words = [sys.executable, "-u", "course.py", "open", "--no-browser", "--port", str(port)]
     log = folder / "course.log"
     with open(log, "wb") as output:

@@ -1217,9 +1217,9 @@ def idlest_core(cores):
 
 def python_of_the_course():
     """This Python if it has NumPy, otherwise the one in .venv that `make setup` made."""
-    import course
+    from coursekit.cli.environment import python_in
 
-    other = course.python_in(ROOT / ".venv")
+    other = python_in(ROOT / ".venv")
     return sys.executable if importlib.util.find_spec("numpy") or not other.exists() else str(other)
 
 

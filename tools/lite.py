@@ -19,6 +19,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from coursekit.cli.workspace import fresh  # noqa: E402
+from coursekit.own_engine import stages  # noqa: E402
+
 FIRST_PAGE = "home.ipynb"
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 PACKAGED = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT", "course_lib", "backscope", "coursekit", "lessons")
@@ -44,14 +50,6 @@ REDIRECT = """<!doctype html>
 
 class Problem(Exception):
     """Something that whoever builds has to know: what was tried, what is in the way, what to do about it."""
-
-
-def course_file():
-    """course.py as a module: it knows what a learner's copies begin with."""
-    spec = importlib.util.spec_from_file_location("course", ROOT / "course.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def call(words, what, **more):
@@ -85,13 +83,12 @@ def wheels(folder):
 
 def lessons(folder):
     """The learner's copies, and the beginning of the engine that they build."""
-    course = course_file()
     folder.mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        notebook = json.loads(course.fresh(path).decode())
+        notebook = json.loads(fresh(path).decode())
         notebook["metadata"] = METADATA  # JupyterLab would write it on opening, and call the lesson changed
         (folder / path.name).write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / course.stages().NAME).write_text(course.stages().start(), encoding="utf-8")
+    (folder / stages.NAME).write_text(stages.start(), encoding="utf-8")
 
 
 def distribution(given, folder):

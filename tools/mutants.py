@@ -206,7 +206,7 @@ def find_python():
     if importlib.util.find_spec("pytest") and importlib.util.find_spec("numpy"):
         return sys.executable
     sys.path.insert(0, str(ROOT))
-    from course import ensure_environment
+    from coursekit.cli.install import ensure_environment
 
     return ensure_environment(("dev",)).python
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import course
+from coursekit.cli import paths
 from tools import bench
 
 LINES = bench.lines()
@@ -119,7 +119,7 @@ def test_names_of_lines_are_unique():
 
 def test_the_committed_table_has_these_lines():
     """docs/bench.json was written by the lines that the command has now, with figures of ours in each."""
-    data = json.loads((course.ROOT / "docs" / "bench.json").read_text(encoding="utf-8"))
+    data = json.loads((paths.ROOT / "docs" / "bench.json").read_text(encoding="utf-8"))
 
     assert [line.name for line in LINES] == [each["name"] for each in data["lines"]]
     for line, each in zip(LINES, data["lines"], strict=True):
@@ -131,7 +131,7 @@ def test_the_plot_is_drawn_from_the_table(tmp_path):
     """The plot names every timed line of the data."""
     if importlib.util.find_spec("matplotlib") is None:
         pytest.fail("matplotlib is among the packages that the course needs")
-    data = json.loads((course.ROOT / "docs" / "bench.json").read_text(encoding="utf-8"))
+    data = json.loads((paths.ROOT / "docs" / "bench.json").read_text(encoding="utf-8"))
     bench.draw(data, tmp_path / "bench.svg")
 
     svg = (tmp_path / "bench.svg").read_text(encoding="utf-8")

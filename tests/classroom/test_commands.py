@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-import course
 from coursekit.classroom import __main__ as command
+from coursekit.cli import commands, paths
 from tests.classroom import copies
 
 
@@ -26,10 +26,10 @@ from tests.classroom import copies
 def test_the_module_understands_what_course_py_hands_on(monkeypatch, words, known):
     """What course.py hands on, the module takes, with folders as seen from where the reader stands."""
     handed = []
-    monkeypatch.setattr(course, "run", lambda command, patient=False: handed.append(command) or 0)
+    monkeypatch.setattr(commands, "run", lambda command, patient=False: handed.append(command) or 0)
     monkeypatch.setenv("COURSE_PYTHON", sys.executable)
 
-    assert 0 == course.main(words)
+    assert 0 == commands.main(words)
     options = vars(command.parser().parse_args(handed[0][3:]))
     assert known == {name: options[name] for name in known}
 
@@ -42,7 +42,7 @@ def test_ctrl_c_writes_what_was_graded(tmp_path):
     hanging = copies.with_cell(copies.honest(1, copies.solved), copies.HOSTILE["loop in C"], 1)
     hanging.write(tmp_path / "came" / "a_01.ipynb")
     words = [sys.executable, "-m", "coursekit.classroom", "grade", str(tmp_path / "came"), "--at-once", "1"]
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=course.ROOT)
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=paths.ROOT)
     deadline = time.monotonic() + 60
     while not (tmp_path / "came-graded").exists() and time.monotonic() < deadline:
         time.sleep(0.1)

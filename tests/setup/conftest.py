@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-import course
+from coursekit.cli import paths
 
 
 @pytest.fixture
@@ -13,8 +13,10 @@ def clone(tmp_path):
     root, building = tmp_path / "clone", "coursekit/own_engine"
     for folder in ("notebooks", building):
         (root / folder).mkdir(parents=True)
-    for name in ("course.py", "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb",
+    shutil.copytree(paths.ROOT / "coursekit" / "cli", root / "coursekit" / "cli")
+    for name in ("course.py", "coursekit/__init__.py", f"{building}/__init__.py",
+                 "pyproject.toml", "constraints.txt", "notebooks/00_start_here.ipynb",
                  f"{building}/stages.py", f"{building}/engine_by_lesson.txt"):  # fmt: skip
-        shutil.copy(course.ROOT / name, root / name)
+        shutil.copy(paths.ROOT / name, root / name)
     (root / "notebooks" / "07_version_counters.ipynb").write_text("{}")
     return root

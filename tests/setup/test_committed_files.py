@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-import course
+from coursekit.cli import paths
 
 # Put together here, so that this file does not contain what it looks for.
 HOSTS = [
@@ -23,16 +23,16 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/+=~$})-])/(?:" + "|".join(FOLDERS) + r")/(
 def committed():
     """The files of this repository; without git, all that .gitignore's usual suspects leave."""
     done = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=course.ROOT, capture_output=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=paths.ROOT, capture_output=True
     )
     if done.returncode == 0:
         names = [name for name in done.stdout.decode().split("\0") if name]
-        return [course.ROOT / name for name in names if (course.ROOT / name).is_file()]
+        return [paths.ROOT / name for name in names if (paths.ROOT / name).is_file()]
     left_out = (".", "my_course", "__pycache__", "autograd_course.egg-info")
     return [
         path
-        for path in course.ROOT.rglob("*")
-        if path.is_file() and not any(part.startswith(left_out) for part in path.relative_to(course.ROOT).parts)
+        for path in paths.ROOT.rglob("*")
+        if path.is_file() and not any(part.startswith(left_out) for part in path.relative_to(paths.ROOT).parts)
     ]
 
 
@@ -45,7 +45,7 @@ def lines_of(path):
 
 def offences(pattern):
     return [
-        f"{path.relative_to(course.ROOT)}:{number}: {line.strip()[:120]}"
+        f"{path.relative_to(paths.ROOT)}:{number}: {line.strip()[:120]}"
         for path in committed()
         for number, line in enumerate(lines_of(path), 1)
         if pattern.search(line)
@@ -75,7 +75,7 @@ def test_git_never_sees_a_learners_work_or_what_the_machine_makes(tmp_path):
         "notebooks/course_progress.json", "notebooks/.ipynb_checkpoints/x.ipynb", "autograd_course.egg-info/PKG-INFO",
     ]  # fmt: skip
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    (tmp_path / ".gitignore").write_bytes((course.ROOT / ".gitignore").read_bytes())
+    (tmp_path / ".gitignore").write_bytes((paths.ROOT / ".gitignore").read_bytes())
     done = subprocess.run(["git", "check-ignore", *names], cwd=tmp_path, capture_output=True, text=True)
 
     assert names == done.stdout.splitlines()

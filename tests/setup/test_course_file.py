@@ -3,27 +3,28 @@
 import ast
 import os
 import re
+import subprocess
 import sys
 
 import nbval.kernel
 import pytest
 
 import course
+from coursekit.cli import checks, commands, paths
+from coursekit.cli.environment import Environment
 from tests.opened import run_course
 
-SOURCE = (course.ROOT / "course.py").read_text(encoding="utf-8")
+SOURCE = (paths.ROOT / "course.py").read_text(encoding="utf-8")
 
 
 def test_only_the_standard_library_is_needed():
-    """course.py runs before anything is installed, so it imports nothing that needs installing."""
-    imported = set()
-    for node in ast.walk(ast.parse(SOURCE)):
-        if isinstance(node, ast.Import):
-            imported |= {name.name.split(".")[0] for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported.add(node.module.split(".")[0])
+    """course.py and all of coursekit/cli run before anything is installed: imported without site-packages."""
+    files = sorted((paths.ROOT / "coursekit" / "cli").glob("*.py"))
+    modules = [f"coursekit.cli.{path.stem}".removesuffix(".__init__") for path in files]
+    code = f"import sys; sys.path.insert(0, {str(paths.ROOT)!r}); import course, {', '.join(modules)}"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
 
-    assert set() == imported - sys.stdlib_module_names
+    assert (0, "") == (done.returncode, done.stderr)
 
 
 def test_an_old_python_can_still_read_the_file():
@@ -55,10 +56,10 @@ def test_an_old_python_is_told_what_to_do(monkeypatch, capsys):
 )
 def test_each_make_target_is_a_command(target):
     """The Makefile only passes on: `make X` is `course.py X`."""
-    makefile = (course.ROOT / "Makefile").read_text()
+    makefile = (paths.ROOT / "Makefile").read_text()
 
     assert re.search(rf'^{target}:\n\t@"\$\(PYTHON\)" course\.py {target}\b', makefile, re.MULTILINE)
-    assert target in course.parser().format_help()
+    assert target in commands.parser().format_help()
 
 
 @pytest.fixture
@@ -71,9 +72,9 @@ def ran(monkeypatch):
         commands.append(command)
         return next((status for word, status in ends.items() if word in command), 0)
 
-    monkeypatch.setattr(course, "run", run)
-    environment = course.Environment("python", "venv", ".venv", ours=True)
-    monkeypatch.setattr(course, "ensure_environment", lambda extras: environment)
+    monkeypatch.setattr(checks, "run", run)
+    environment = Environment("python", "venv", ".venv", ours=True)
+    monkeypatch.setattr(checks, "ensure_environment", lambda extras: environment)
     run.commands, run.ends = commands, ends
     return run
 
@@ -81,7 +82,7 @@ def ran(monkeypatch):
 def test_test_runs_everything_once_and_strictly(ran):
     """One pytest run: all tests and all notebooks, nbval strict, each file in one process. Named files replace all."""
     for words in ([], ["-x"], ["tests/setup", "-k", "port"]):
-        assert 0 == course.main(["test", *words])
+        assert 0 == commands.main(["test", *words])
     everything, stopping, named = ran.commands
 
     assert ["tests", "notebooks"] == everything[-2:]
@@ -103,9 +104,9 @@ def test_nbval_finds_its_kernels_by_files_that_are_its_own():
 
 def test_check_runs_lint_tests_and_proof_and_a_red_job_stops_no_other(ran, capsys):
     """check is all of CI but the browser; when lint is red the others still run, and the end says which was red."""
-    assert 0 == course.main(["check"])
+    assert 0 == commands.main(["check"])
     ran.ends["ruff"] = 1
-    assert 1 == course.main(["check"])
+    assert 1 == commands.main(["check"])
 
     assert ["ruff", "pytest", "coursekit.judge.prove"] * 2 == [command[2] for command in ran.commands]
     assert "lint RED, tests green, proof green" in capsys.readouterr().out
@@ -115,7 +116,7 @@ def test_json_leaves_stdout_to_the_proof(ran, capsys):
     """`check --json` prints nothing of its own on stdout and forwards the proof's status."""
     ran.ends["coursekit.judge.prove"] = 3
 
-    assert 3 == course.main(["check", "--json"])
+    assert 3 == commands.main(["check", "--json"])
     assert [["python", "-m", "coursekit.judge.prove", "--json"]] == ran.commands
     assert "" == capsys.readouterr().out
 
@@ -146,7 +147,7 @@ def test_doctor_on_a_fresh_clone_says_how_to_begin_and_makes_nothing(clone):
 
 def test_ci_runs_the_readmes_commands():
     """.ci/run can be executed, and calls make test and make test-browser, torch demanded."""
-    path = course.ROOT / ".ci" / "run"
+    path = paths.ROOT / ".ci" / "run"
     text = path.read_text()
 
     assert os.name == "nt" or os.access(path, os.X_OK)

@@ -2,21 +2,23 @@
 
 import functools
 import sys
+import tempfile
 
 import pytest
 
-import course
+from coursekit.cli import doctor, paths
+from coursekit.cli.environment import Environment, find_environment, probe
 from tests.opened import run_course
 
 
 @pytest.fixture(scope="module")
 def kernel_lines():
     """The doctor's lines on the kernel, for a version of ipykernel: Jupyter is asked for real, once for each."""
-    asked = course.examine_kernel
+    asked = doctor.examine_kernel
 
     @functools.cache
     def lines(version):
-        environment = course.find_environment({"COURSE_PYTHON": sys.executable})
+        environment = find_environment({"COURSE_PYTHON": sys.executable})
         return asked(environment, {"ipykernel": version})
 
     return lambda environment, versions, settings: list(lines(versions["ipykernel"]))
@@ -30,7 +32,7 @@ def examine(monkeypatch, kernel_lines):
         def probe(environment, names, draw, environ):
             found = {
                 "python": "3.12.1",
-                "course_lib": str(course.ROOT / "course_lib"),
+                "course_lib": str(paths.ROOT / "course_lib"),
                 "layout": ["dot", "Drawn by dot."],
                 "versions": {name: "9.9" for name in names},
             }
@@ -40,9 +42,9 @@ def examine(monkeypatch, kernel_lines):
             found.update(changes)
             return found
 
-        monkeypatch.setattr(course, "probe", probe)
-        monkeypatch.setattr(course, "examine_kernel", kernel_lines)
-        findings = course.examine({"COURSE_PYTHON": sys.executable})
+        monkeypatch.setattr(doctor, "probe", probe)
+        monkeypatch.setattr(doctor, "examine_kernel", kernel_lines)
+        findings = doctor.examine({"COURSE_PYTHON": sys.executable})
         return {finding.subject: finding for finding in findings}
 
     return look
@@ -92,10 +94,10 @@ def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "gone.py").write_text("")  # a file in the system's folder for such is no package
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(course.tempfile, "gettempdir", lambda: str(tmp_path / "elsewhere"))
-    environment = course.Environment(sys.executable, "given", sys.prefix, ours=False)
-    quick = course.probe(environment, ["gone", "torn", "numpy"])
-    full = course.probe(environment, ["gone", "torn", "numpy"], draw=True)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "elsewhere"))
+    environment = Environment(sys.executable, "given", sys.prefix, ours=False)
+    quick = probe(environment, ["gone", "torn", "numpy"])
+    full = probe(environment, ["gone", "torn", "numpy"], draw=True)
 
     assert {"gone"} == set(quick["broken"])
     assert {"gone", "torn"} == set(full["broken"])
@@ -106,7 +108,7 @@ def test_the_doctor_works_in_a_read_only_home(tmp_path):
     """Run for real without a home that can be written to: no gap but course_lib's, nothing on stderr, and the status
     is 1 exactly when one of the lines is a gap."""
     (tmp_path / "file").write_text("")
-    done = run_course(course.ROOT, "doctor", HOME=str(tmp_path / "file" / "home"), COURSE_PYTHON=sys.executable)
+    done = run_course(paths.ROOT, "doctor", HOME=str(tmp_path / "file" / "home"), COURSE_PYTHON=sys.executable)
     gaps = [line for line in done.stdout.splitlines() if line.startswith("  gap ")]
 
     assert "" == done.stderr
@@ -119,16 +121,16 @@ def test_the_doctor_works_in_a_read_only_home(tmp_path):
 def test_the_layout_is_found_out_by_drawing(choice, monkeypatch):
     """Asked for real, the engine that draws is the one that COURSE_LAYOUT allows."""
     monkeypatch.setenv("COURSE_LAYOUT", choice)
-    environment = course.Environment(sys.executable, "given", sys.prefix, ours=False)
+    environment = Environment(sys.executable, "given", sys.prefix, ours=False)
 
-    assert choice == course.probe(environment, [], draw=True)["layout"][0]
+    assert choice == probe(environment, [], draw=True)["layout"][0]
 
 
 def test_an_environment_that_does_not_start_is_a_gap(monkeypatch, tmp_path):
     """A damaged Python is reported with what to do, not with a traceback."""
     broken = tmp_path / "python"
     broken.write_text("not a program")
-    found = {finding.subject: finding for finding in course.examine({"COURSE_PYTHON": str(broken)})}
+    found = {finding.subject: finding for finding in doctor.examine({"COURSE_PYTHON": str(broken)})}
 
     assert "gap" == found["Environment"].state
     assert "does not start" in found["Environment"].remedy

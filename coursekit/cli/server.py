@@ -1,0 +1,213 @@
+"""JupyterLab: its port, its command line, its start and its end."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import webbrowser
+from pathlib import Path
+
+from coursekit.cli import paths
+from coursekit.cli.files import can_write_below
+from coursekit.cli.terminal import Problem, say, tail, this_command
+from coursekit.cli.workspace import FIRST_LESSON
+
+DEFAULT_PORT = 8888
+
+
+def own_folders(folder):
+    """Environment variables that keep Jupyter and IPython out of the reader's home.
+
+    A home may be read-only, or hold settings and start-up files that make lessons behave in other ways.
+    """
+    folder = Path(folder)
+    places = {
+        "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "config/lab/user-settings", "IPYTHONDIR": "ipython",
+    }
+    # Its list of the system's fonts takes seconds to make: shared with other projects where that can be.
+    homes = [os.path.join(os.path.expanduser("~"), each) for each in (".cache", ".config")]
+    if "MPLCONFIGDIR" not in os.environ and not all(map(can_write_below, homes)):
+        places["MPLCONFIGDIR"] = "matplotlib"
+    return {name: str(folder / place) for name, place in places.items()}
+
+
+def jupyter_settings(copies):
+    """The environment variables that Jupyter runs with, here and whenever it is asked something."""
+    return dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", **own_folders(copies.mine / ".jupyter"))
+
+
+def trust(environment, copies, names):
+    """Let JupyterLab show these notebooks' HTML at once, as `jupyter trust` does."""
+    if names:
+        command = [str(environment.python), "-m", "nbformat.sign"] + [str(copies.mine / name) for name in names]
+        done = subprocess.run(command, env=jupyter_settings(copies), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            say("  The lessons could not be marked as trusted. If a picture is missing in JupyterLab:\n"
+                "  View > Activate Command Palette > Trust Notebook. Why:")
+            say(tail(done.stdout.decode("utf-8", "replace")))
+
+
+def port_is_free(port):
+    """Whether a server could listen on 127.0.0.1:port now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
+        if paths.WINDOWS:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def choose_port(asked):
+    """The port that was asked for, or else the first free one from 8888 on."""
+    if asked is not None:
+        if not 1 <= asked <= 65535:
+            raise Problem(f"There is no port {asked}: ports are numbers from 1 to 65535.")
+        if not port_is_free(asked):
+            raise Problem(
+                f"Port {asked} on 127.0.0.1 is taken (or not allowed): another program listens there,\n"
+                "perhaps this course in another terminal. Stop that with Ctrl-C, or choose another port:\n"
+                f"    {this_command()} open --port {asked + 1 if asked < 65535 else 8888}"
+            )
+        return asked
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + 50):
+        if port_is_free(port):
+            if port != DEFAULT_PORT:
+                say(f"Port {DEFAULT_PORT} is taken (is the course open in another terminal?): using {port}.")
+            return port
+    raise Problem(
+        f"Ports {DEFAULT_PORT} to {DEFAULT_PORT + 49} are all taken.\n"
+        f"Choose one with  {this_command()} open --port NUMBER")
+
+
+def with_root(settings):
+    """The same variables, for a process that has to find this file as a module."""
+    return dict(settings, PYTHONPATH=os.pathsep.join(filter(None, [str(paths.ROOT), settings.get("PYTHONPATH")])))
+
+
+def lab_command(environment, port, copies):
+    """JupyterLab's command line. Its root is the course's folder, so that a lesson can link to the engine."""
+    command = [
+        str(environment.python), "-m", "jupyterlab", "--no-browser",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        "--ServerApp.base_url=/",
+        f"--ServerApp.root_dir={paths.ROOT}",
+        f"--ServerApp.preferred_dir={copies.mine}",
+        "--ServerApp.answer_yes=True",
+        "--ContentsManager.pre_save_hook=coursekit.cli.save_hook.keep_metadata",
+        f"--LabApp.default_url={first_page(copies)}",
+        # Which tabs were open stays with this course, apart from the reader's other projects.
+        "--LabApp.workspaces_dir={}".format(copies.mine / ".jupyter" / "workspaces"),
+    ]
+    if not environment.ours:  # what overrides.json says in our own .venv
+        command.append("--LabApp.news_url=None")
+        command.append("--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")
+    return command
+
+
+def first_page(copies):
+    """The address, on the server, of the notebook to begin with: the one last used, else lesson 00."""
+    for opened in (last_shown(copies), last_written(copies), copies.mine / FIRST_LESSON):
+        if opened is not None and opened.is_file():
+            return "/lab/tree/" + urllib.parse.quote(opened.relative_to(paths.ROOT).as_posix())
+    return "/lab/tree/" + copies.mine.relative_to(paths.ROOT).as_posix()
+
+
+def last_shown(copies):
+    """The notebook of the learner's folder that was in front when JupyterLab last noted its tabs, or None."""
+    notes = (copies.mine / ".jupyter" / "workspaces").glob("*.jupyterlab-workspace")
+    try:
+        newest = max(notes, key=os.path.getmtime)
+        layout = json.loads(newest.read_text(encoding="utf-8"))["data"]["layout-restorer:data"]
+        kind, _, path = layout["main"]["current"].partition(":")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    shown = paths.ROOT / path
+    mine = kind == "notebook" and shown.suffix == ".ipynb" and copies.mine in shown.parents and ".." not in shown.parts
+    return shown if mine else None
+
+
+def last_written(copies):
+    """The copy that was written to last, of those that are not as they were made, or None."""
+    known = copies.read_manifest()["contents"]
+    written = [path for path in copies.mine.glob("*.ipynb") if not copies.holds(path.name, known.get(path.name))]
+    written = [path for path in written if ".kept-" not in path.name]
+    return max(written, key=os.path.getmtime, default=None)
+
+
+def answers(port, token, patience=2):
+    """Whether a Jupyter server that knows our token answers on this port."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api/status", headers={"Authorization": "token " + token})
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
+    try:
+        with direct.open(request, timeout=patience) as reply:
+            return reply.status == 200
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def stop(server):
+    """End JupyterLab and its kernels; by force if it does not listen."""
+    if server.poll() is None:
+        if not paths.WINDOWS:
+            server.terminate()
+        try:
+            server.wait(timeout=10)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):  # slow, or a second Ctrl-C
+            server.kill()
+            server.wait()
+
+
+def open_browser(url):
+    """Open the reader's browser where there is a screen. Return whether one was started."""
+    if sys.platform.startswith("linux") and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("WSL_DISTRO_NAME")
+    ):
+        return False  # a text browser would take this terminal over
+    try:
+        return webbrowser.open(url)
+    except webbrowser.Error:
+        return False
+
+
+def wait_until_ready(server, port, token, log, patience=90):
+    began = spoke = time.monotonic()
+    while not answers(port, token):
+        now = time.monotonic()
+        if server.poll() is not None or now - began > patience:
+            words = log.read_text(encoding="utf-8", errors="replace")
+            raise Problem(
+                f"JupyterLab did not start on 127.0.0.1:{port}. Its last words ({log}):\n{tail(words)}\n"
+                f"{this_command()} doctor looks for the cause.")
+        if now - spoke >= 3:
+            spoke = now
+            say(f"  {now - began:3.0f} s")
+        time.sleep(0.1)
+
+
+def help_after_a_restart(folder):
+    """Have every kernel load what says, after a restart, which cells have to be run again."""
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    extension = "coursekit.notebook.kernel_start"
+    (profile / "ipython_kernel_config.py").write_text(
+        f"c.InteractiveShellApp.extensions = [{extension!r}]\n", encoding="utf-8")
+
+
+def interrupted(number, frame):
+    raise KeyboardInterrupt

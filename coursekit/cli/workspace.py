@@ -1,0 +1,323 @@
+"""The learner's folder, my_course: copies of the lessons that are never overwritten, and my_engine.py."""
+
+import collections
+import contextlib
+import datetime
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from coursekit.cli import paths
+from coursekit.cli.environment import python_version
+from coursekit.cli.files import digest, write_new, write_whole
+from coursekit.cli.terminal import Problem, this_command
+from coursekit.own_engine import stages
+
+FIRST_LESSON = "00_start_here.ipynb"
+MANIFEST = ".course.json"
+# What a notebook said about itself up to 0.8.0: the manifest's first format had it in its digests.
+FIRST_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"},
+}
+
+
+def changed_notebook(text, change):
+    """A notebook's bytes after `change(notebook)`; other bytes, and those it changes nothing in, as they are."""
+    try:
+        notebook = json.loads(text.decode("utf-8"))
+        before = json.dumps(notebook)
+        change(notebook)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return text
+    if json.dumps(notebook) == before:
+        return text
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def clear_outputs(notebook):
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+
+
+def fresh(path, python=None):
+    """The bytes that a copy begins with, for an environment of this Python.
+
+    An appendix (from 90 up) asks nothing, so it keeps its pictures. The version has to be the kernel's own:
+    JupyterLab would change any other on opening, and call the copy modified before anybody has touched it.
+    """
+    def change(notebook):
+        if path.name[:1] != "9":
+            clear_outputs(notebook)
+        if python and "version" in notebook.get("metadata", {}).get("language_info", {}):
+            notebook["metadata"]["language_info"]["version"] = python
+
+    return changed_notebook(path.read_bytes(), change)
+
+
+def origin(text):
+    """The digest by which an edition is known: what is read in the cells, not what they printed, no metadata."""
+    try:
+        cells = json.loads(text.decode("utf-8"))["cells"]
+        read = [[cell["cell_type"], "".join(cell["source"]), cell.get("attachments", {})] for cell in cells]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return digest(text)
+    return digest(json.dumps(read, sort_keys=True).encode("utf-8"))
+
+
+def contents(text):
+    """The digest by which a file is known to be as it was made: all of its cells with their outputs. Only the
+    notebook's own metadata is left out, which programs change on opening and no learner writes in."""
+    try:
+        return digest(json.dumps(json.loads(text.decode("utf-8"))["cells"], sort_keys=True).encode("utf-8"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return digest(text)
+
+
+def first_origin(text, appendix):
+    """An edition's digest in the manifest's first format."""
+    def change(notebook):
+        notebook["metadata"] = FIRST_METADATA
+        if appendix:
+            clear_outputs(notebook)
+
+    return digest(changed_notebook(text, change))
+
+
+# What an update did: lessons added, lessons renewed because nobody had written in them, {lesson that has changed
+# and was written in: the file that holds its new edition}, and all files that were written.
+News = collections.namedtuple("News", "added renewed offered written")
+
+
+class Copies:
+    """The learner's folder: one copy of each lesson, theirs from the moment they write in it.
+
+    Copies begin without outputs: a lesson asks for a prediction before it shows the answer. The manifest
+    remembers, per lesson, which edition the copy was made from ("made_from"), per file what we wrote into it
+    ("contents"), and per lesson the file in which a new edition was offered ("offered").
+
+    No file of this folder is ever deleted or overwritten here. A copy that is as we made it is renewed: it is
+    first moved aside, looked at where nobody else writes to it, and put back when it is not what we made.
+    """
+
+    def __init__(self, lessons, mine, python=None):
+        self.lessons = Path(lessons)  # the course's notebooks: read only
+        self.mine = Path(mine)  # the learner's folder
+        self.python = python  # the version of the environment's Python, or None: as published
+
+    def published(self):
+        """The course's lessons as {file name: bytes of a fresh copy}, in order."""
+        paths = [path for path in sorted(self.lessons.glob("*.ipynb")) if not path.name.startswith(".")]
+        return {path.name: fresh(path, self.python) for path in paths}
+
+    def read_manifest(self):
+        manifest = {"made_from": {}, "contents": {}, "offered": {}}
+        try:
+            found = json.loads((self.mine / MANIFEST).read_text(encoding="utf-8"))
+            for part in manifest:
+                manifest[part] = {str(name): str(value) for name, value in found.get(part, {}).items()}
+            if found["format"] == 1:
+                self.read_first_format(manifest)
+            return manifest
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {"made_from": {}, "contents": {}, "offered": {}}
+
+    def read_first_format(self, manifest):
+        """Bring the manifest of a course up to 0.8.0, whose digests were of cells and metadata, to this form."""
+        for name, known in list(manifest["made_from"].items()):
+            appendix = name[:1] == "9"
+            with contextlib.suppress(OSError):
+                text = (self.mine / name).read_bytes()
+                if first_origin(text, appendix) == known:
+                    manifest["contents"][name] = contents(text)
+            with contextlib.suppress(OSError):
+                text = fresh(self.lessons / name)
+                if first_origin(text, appendix) == known:
+                    manifest["made_from"][name] = origin(text)
+
+    def write_manifest(self, manifest):
+        text = json.dumps(dict(manifest, format=2), indent=2, sort_keys=True) + "\n"
+        write_whole(self.mine / MANIFEST, text.encode("utf-8"))
+
+    def update(self, today=None):
+        """Add the lessons that are missing, renew those that nobody wrote in, offer the others' new editions."""
+        lessons = self.published()
+        if not lessons:
+            raise Problem(f"There are no lessons in {self.lessons}. Is this a whole clone?")
+        self.make_folder()
+        manifest = self.read_manifest()
+        before = json.dumps(manifest, sort_keys=True)
+        news = News([], [], {}, [])
+        for name, text in lessons.items():
+            self.update_one(name, text, manifest, news, today or datetime.date.today())
+        if json.dumps(manifest, sort_keys=True) != before or not (self.mine / MANIFEST).exists():
+            self.write_manifest(manifest)
+        return news
+
+    def update_one(self, name, text, manifest, news, today):
+        try:
+            write_new(self.mine / name, text)
+            news.added.append(name)
+            news.written.append(name)
+        except FileExistsError:
+            # A copy that the manifest does not know (it was lost, or we died before writing it) counts
+            # as made from the lesson of today: better silent once than crying wolf each time.
+            known = manifest["made_from"].setdefault(name, origin(text))
+            if self.holds(name, contents(text)):
+                pass  # renewed before we died
+            elif known == origin(text):
+                return
+            elif self.renew(name, text, manifest["contents"].get(name), today):
+                news.renewed.append(name)
+                news.written.append(name)
+            else:
+                self.offer(name, text, manifest, news, today)
+                return
+        manifest["made_from"][name] = origin(text)
+        manifest["contents"][name] = contents(text)
+
+    def holds(self, name, known):
+        """Whether this file is as it was when its contents had this digest."""
+        try:
+            return known == contents((self.mine / name).read_bytes())
+        except OSError:
+            return False
+
+    def renew(self, name, text, known, today):
+        """Put `text` in the place of a file that is as we made it; False, and nothing changed, when it is not."""
+        if not self.holds(name, known):
+            return False
+        try:
+            aside = self.move_aside(name, today)
+        except OSError:
+            return False  # in use (Windows), or just moved by somebody else
+        if contents(aside.read_bytes()) != known:  # it was written to between the look and the move
+            self.give_back(aside, name, today)
+            return False
+        try:
+            write_new(self.mine / name, text)
+        except FileExistsError:  # somebody saved it anew: theirs
+            return False
+        return True
+
+    def move_aside(self, name, today):
+        """Move a file into a new folder of its own, where its name cannot meet another."""
+        earlier = self.mine / ".jupyter" / "earlier"
+        earlier.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=today.isoformat() + "-", dir=str(earlier))) / name
+        os.rename(str(self.mine / name), str(aside))
+        return aside
+
+    def give_back(self, aside, name, today):
+        """Undo move_aside; where there is a file of that name again, under a dated name beside it."""
+        try:
+            write_new(self.mine / name, aside.read_bytes())
+        except FileExistsError:
+            self.keep(self.mine / name, today, aside.read_bytes())
+
+    def offer(self, name, text, manifest, news, today):
+        """Put a new edition beside the copy that was written in: once, and never over anything."""
+        stem = name[: -len(".ipynb")]
+        file, _, edition = manifest["offered"].get(name, "").partition(" ")
+        if edition != origin(text):
+            if not (file and self.renew(file, text, manifest["contents"].get(file), today)):
+                number = 1
+                while True:
+                    file = "{}.new{}.ipynb".format(stem, "" if number == 1 else f"-{number}")
+                    try:
+                        write_new(self.mine / file, text)
+                        break
+                    except FileExistsError:
+                        number += 1
+            manifest["offered"][name] = file + " " + origin(text)
+            manifest["contents"][file] = contents(text)
+            news.written.append(file)
+        if (self.mine / file).exists():  # deleted: the learner does not want it
+            news.offered[name] = file
+
+    def make_folder(self):
+        if self.mine.exists() and not self.mine.is_dir():
+            raise Problem(
+                f"{self.mine} is a file, but your copies of the lessons belong into a folder of that name.\n"
+                "Rename the file, then run the same command again."
+            )
+        self.mine.mkdir(exist_ok=True)
+
+    def find(self, wanted):
+        """The file name of the lesson called 7, 07, 07_version_counters or 07_version_counters.ipynb."""
+        names = list(self.published())
+        key = Path(wanted).name
+        key = key[: -len(".ipynb")] if key.endswith(".ipynb") else key
+        key = key.zfill(2) if key.isdigit() else key
+        for name in names:
+            if name[: -len(".ipynb")] == key or name.split("_")[0] == key:
+                return name
+        raise Problem(f"There is no lesson {wanted!r}. The lessons are:\n{self.listed()}")
+
+    def listed(self):
+        return "\n".join("    " + name[: -len(".ipynb")] for name in self.published())
+
+    def reset(self, wanted, today):
+        """Start one lesson afresh. Return (file name, what the old copy is now called or None)."""
+        name = self.find(wanted)
+        text = self.published()[name]
+        self.make_folder()
+        copy = self.mine / name
+        kept = None
+        manifest = self.read_manifest()
+        if copy.exists() and not self.holds(name, contents(text)):
+            kept = self.keep(copy, today, copy.read_bytes())
+        write_whole(copy, text)
+        offered = manifest["offered"].pop(name, "").partition(" ")[0]
+        if offered and self.holds(offered, manifest["contents"].pop(offered, None)):
+            with contextlib.suppress(OSError):
+                self.move_aside(offered, today)  # the copy is that edition now
+        manifest["made_from"][name] = origin(text)
+        manifest["contents"][name] = contents(text)
+        self.write_manifest(manifest)
+        return name, kept
+
+    def keep(self, copy, today, data):
+        """Put these bytes beside `copy`, under a dated name that is still free."""
+        number = 1
+        while True:
+            mark = "" if number == 1 else f"-{number}"
+            kept = copy.with_name(f"{copy.stem}.kept-{today.isoformat()}{mark}{copy.suffix}")
+            try:
+                write_new(kept, data)
+                return kept.name
+            except FileExistsError:
+                number += 1
+
+
+def learner_copies(environment=None):
+    return Copies(paths.ROOT / "notebooks", paths.ROOT / "my_course", environment and python_version(environment))
+
+
+def write_start(copies):
+    """Put the beginning of my_engine.py into the learner's folder. False: a file of that name is there, and stays."""
+    copies.make_folder()
+    try:
+        write_new(copies.mine / stages.NAME, stages.start().encode("utf-8"))
+    except FileExistsError:
+        return False
+    return True
+
+
+def catch_up(copies, lesson, today):
+    """Write the engine as it is after a lesson. Return what the file that was there is now called, or None."""
+    number = int(lesson) if re.match(r"[0-9]{1,2}\Z", lesson) else -1
+    if not 0 <= number <= stages.LAST:
+        raise Problem(f"There is no lesson {lesson!r} that ends with an engine. Lessons 00 to {stages.LAST:02d} do:  "
+                      f"{this_command()} my-engine --catch-up 05")
+    copies.make_folder()
+    path, kept = copies.mine / stages.NAME, None
+    text = stages.stage(number).encode("utf-8")
+    if path.exists() and path.read_bytes() not in (text, stages.start().encode("utf-8")):
+        kept = copies.keep(path, today, path.read_bytes())
+    write_whole(path, text)
+    return kept

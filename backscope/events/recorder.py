@@ -6,7 +6,7 @@ each of them is looked at. With no recording open nothing is attached to either.
 
 import sys
 
-from backscope.events import recorder_engine
+from backscope.adapters import course_lib as recorder_engine
 from backscope.events.recording import here, torch_folder, watch_leaf
 from backscope.pictures.draw import names_in
 from course_lib.engine.tensor import Tensor
@@ -53,7 +53,7 @@ def end(recording):
 def attach():
     torch = sys.modules.get("torch")
     if torch is not None and torch_folder() is not None:
-        from backscope.events.recorder_torch import TorchSource
+        from backscope.adapters.torch import TorchSource
 
         source = TorchSource(torch)
         source.attach()

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from backscope.events import recorder_engine
+from backscope.adapters import course_lib as recorder_engine
 from backscope.events.recording import here
 from course_lib.engine import ops
 from course_lib.engine.grad_mode import ON, state

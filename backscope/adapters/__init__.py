@@ -1,0 +1,1 @@
+"""What only one library can tell: an adapter for each."""

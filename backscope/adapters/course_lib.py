@@ -1,15 +1,19 @@
-"""The recorder's eyes in our engine: what is saved, used and let go, and which counters move.
+"""What only our engine tells: where its files and memory are; what is saved, used and let go; which counters move.
 
 The engine calls `note_node` for every node while a recording is open; a slot that is being followed keeps all its
 fields and changes its class to one that says when it is used and when it dies. A version counter that is watched
 changes its class, too. With no recording open nothing of this is attached anywhere.
 """
 
+import os
 import sys
 import threading
 from contextlib import suppress
 from functools import partial
 
+import numpy as np
+
+import course_lib
 from backscope.events.recording import (
     REFUSED,
     SAVED,
@@ -22,7 +26,6 @@ from backscope.events.recording import (
     here,
     inner_frames,
     maker_of,
-    memory_size,
     place_of,
     tell_use,
     user_place,
@@ -30,35 +33,86 @@ from backscope.events.recording import (
     writer_name,
 )
 from backscope.graph.tensor_facts import ask, is_tensor
-from course_lib.autograd.anomaly_mode import is_engine_file
 from course_lib.engine import backward as engine
 from course_lib.engine import grad_mode, ops, saved
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.version import VersionCounter
 
+FILES = "<course_lib", os.path.dirname(os.path.abspath(course_lib.__file__)) + os.sep
 state = grad_mode.state
 _switching = threading.Lock()
 _users = [0]  # threads that have recordings open
 
 
+def base_array(array):
+    """Return the NumPy array that owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def spot_of(tensor):
+    """Return (memory, first element, shape, strides): equal for two tensors that look at the same elements."""
+    array = tensor.array
+    if type(array) is not np.ndarray:
+        return id(array), 0, (), ()  # a NumPy scalar: nobody shares it, and looking must not change that
+    return id(base_array(array)), array.__array_interface__["data"][0], array.shape, array.strides
+
+
+def memory_size(tensor):
+    """Return the bytes of the whole memory that a tensor keeps alive: a view keeps all of its base."""
+    array = tensor.array
+    return array.itemsize if type(array) is not np.ndarray else base_array(array).nbytes
+
+
+def share_counter(a, b):
+    """Tell whether two tensors on one memory have one version counter: each holds its counter."""
+    return a.version is not None and a.version is b.version
+
+
+def engine_maker(node):
+    """Return the Maker of one of the engine's nodes, which may be renamed as long as it lives."""
+    return maker_of("course_lib", node, node.sequence_nr, renamed=True)
+
+
+def node_running_in(frame):
+    """Return the node that one of the engine's frames runs, or None."""
+    code = frame.f_code  # looking at a learner's frame would keep alive what it holds
+    known = "node" in code.co_varnames and code.co_filename.startswith(FILES)
+    return frame.f_locals.get("node") if known else None
+
+
 def attach():
-    """Have the engine call `note_node` in this thread."""
-    state.recorders += 1
-    state.update()
-    with _switching:
-        if note_node not in ops.INSTRUMENTS:
-            ops.INSTRUMENTS.append(note_node)
-        _users[0] += 1
+    """Have the engine call `note_node` in this thread until `detach()` of what this returns."""
+    return Attached()
 
 
-def detach():
-    """The opposite of attach."""
-    state.recorders -= 1
-    state.update()
-    with _switching:
-        _users[0] -= 1
-        if not _users[0]:
-            ops.INSTRUMENTS.remove(note_node)
+class Attached:
+    """What the engine tells while a recording is open in this thread."""
+
+    def __init__(self):
+        state.recorders += 1
+        state.update()
+        with _switching:
+            if note_node not in ops.INSTRUMENTS:
+                ops.INSTRUMENTS.append(note_node)
+            _users[0] += 1
+
+    def detach(self):
+        """Have the engine call nobody any more, unless another thread still records."""
+        state.recorders -= 1
+        state.update()
+        with _switching:
+            _users[0] -= 1
+            if not _users[0]:
+                ops.INSTRUMENTS.remove(note_node)
+
+    def settle(self, recording):
+        """Do nothing: the engine tells of each event when it happens."""
+
+    def watch_version(self, tensor, recording):
+        """Notice from now on when the tensor's memory is written to."""
+        watch_version(tensor, recording)
 
 
 # --- what is saved -----------------------------------------------------------------------------
@@ -131,7 +185,7 @@ def note_node(node, result):
     recordings = tuple(here.open)
     if not recordings:
         return
-    maker = maker_of("course_lib", node, node.sequence_nr)
+    maker = engine_maker(node)
     owner = getattr(result, "node", None)
     if owner is not None and owner is not node and is_tensor(result) and ask(result, "_base") is not None:
         maker.inside = " in CopySlices"  # a write to a view: the base's new history holds this node
@@ -175,7 +229,7 @@ def follow(slot, result, maker, where, recordings):
             known = result if isinstance(result, Tensor) and result.array is tensor.array else None
             origin = maker
         else:
-            origin = None if tensor.node is None else maker_of("course_lib", tensor.node, tensor.node.sequence_nr)
+            origin = None if tensor.node is None else engine_maker(tensor.node)
         thing = Thing(tensor, None if packed else known, origin, not slot.is_output and is_leaf_memory(tensor))
         nbytes = memory_size(tensor)
     kept = Kept(thing, slot.version, nbytes, where, recordings)
@@ -204,7 +258,7 @@ def before_own_write(recording, result):
     if last.kind != VERSION or wrote is not result.version or last.version != result.version.value:
         return None
     frame = sys._getframe(2)
-    while frame is not None and is_engine_file(frame.f_code.co_filename):
+    while frame is not None and frame.f_code.co_filename.startswith(FILES):
         if id(frame) in frames:
             return len(recording.events) - 1
         frame = frame.f_back
@@ -252,7 +306,7 @@ def watch_version(tensor, recording):
     if type(counter) is VersionCounter:
         base = tensor.meta.view.base if tensor.meta is not None and tensor.meta.view is not None else tensor
         node = base.node
-        maker = None if node is None else maker_of("course_lib", node, node.sequence_nr)
+        maker = None if node is None else engine_maker(node)
         _watched[id(counter)] = counter, Thing(base, base, maker), []
         counter.__class__ = WatchedCounter
     if type(counter) is WatchedCounter and recording not in _watched[id(counter)][2]:

@@ -1,4 +1,4 @@
-"""The recorder's eyes in real PyTorch, by public means: saved-tensor hooks and a TorchFunctionMode.
+"""What only real PyTorch tells. It is recorded by public means: saved-tensor hooks and a TorchFunctionMode.
 
 What a hook packs is an object of ours: its death tells that the slot let go. After each call from Python the new
 nodes are looked through for the slots that hold those objects. A write is noticed when the call that made it
@@ -8,8 +8,12 @@ PyTorch makes no version check for what hooks have packed, so the check is made 
 Not seen: what another pair of hooks inside the block packs (checkpoint, save_on_cpu), calls made from C++, threads.
 """
 
+import os
 import sys
 import weakref
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook  # noqa: F401  (for script/doubts.py)
 
 from backscope.events.recording import (
     REFUSED,
@@ -23,9 +27,7 @@ from backscope.events.recording import (
     here,
     inner_frames,
     maker_of,
-    memory_size,
     place_of,
-    spot_of,
     tell_use,
     user_place,
     watch_leaf,
@@ -33,13 +35,74 @@ from backscope.events.recording import (
 )
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import ask, one_counter
-from course_lib.arrays import errors
-from course_lib.engine.graph import forward_name
+from backscope.pictures.draw import names_in
 
+Tensor = torch.Tensor
+FILES = (os.path.dirname(os.path.abspath(torch.__file__)) + os.sep,)
 ANOMALY_HINT = (
     " Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
     "question was changed in there or anywhere later. Good luck!"
 )
+
+NO_ANOMALY_HINT = (
+    " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+
+
+def spot_of(tensor):
+    """Return (memory, first element, shape, strides): equal for two tensors that look at the same elements."""
+    try:
+        return tensor.untyped_storage().data_ptr(), tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride())
+    except (RuntimeError, NotImplementedError):
+        return id(tensor), 0, (), ()
+
+
+def memory_size(tensor):
+    """Return the bytes of the whole memory that a tensor keeps alive: a view keeps all of its base."""
+    try:
+        return tensor.untyped_storage().nbytes()
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+def share_counter(a, b):
+    """Tell whether two tensors on one memory have one version counter: a step of one is seen by the other.
+
+    Until somebody writes no attribute tells them apart, so the counter is raised and set back.
+    """
+    try:
+        from torch._C._autograd import _unsafe_set_version_counter as set_version
+    except ImportError:
+        return True  # cannot be told; sharing is the usual case
+    version = a._version
+    try:
+        set_version((a,), (version + 1,))
+        return b._version == version + 1
+    finally:
+        set_version((a,), (version,))
+
+
+def node_running_in(frame):
+    """Return None: the nodes run in C++, where no frame shows them."""
+
+
+def forward_name(node):
+    """Return the operation as PyTorch's messages write it: 'Mul' for MulBackward0, 'Pow1' for PowBackward1, 'MyExp'."""
+    name = node.name()
+    if "::" in name:
+        return name
+    head, _, number = name.rpartition("Backward")
+    return head + number.removeprefix("0") if head and not number.strip("0123456789") else name
+
+
+def modified_in_place(kind, shape, output_of, now, wanted, hint):
+    """Return PyTorch's version error. `output_of` is ", which is output 0 of Mul," or ""."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} [{', '.join(map(str, shape))}]]{output_of} is at version {now}; "
+        f"expected version {wanted} instead.{hint}"
+    )
 
 
 class Packed:
@@ -53,30 +116,30 @@ class Packed:
             kept.let_go()
 
 
-class TorchSource:
-    """Attached to PyTorch while a recording is open in this thread."""
+def attach():
+    """Look at what PyTorch does in this thread until `detach()` of what this returns."""
+    return Attached()
 
-    def __init__(self, torch):
-        self.torch = torch
+
+class Attached:
+    """The hooks and the mode in PyTorch while a recording is open in this thread."""
+
+    def __init__(self):
         self.pending = []  # weak references to Packed whose node is not known yet
         self.seen = set()  # sequence numbers of nodes looked at
         self.names = {}  # node type -> its slots' names
         self.watched = {}  # address of memory -> [Watched]
         self.call = "", None  # the call from Python that runs now: its name, and the line in words
-        self.user = None  # the pair of hooks that was there before ours
-        self.tensor_type = torch.Tensor
-
-    def attach(self):
-        top = getattr(self.torch._C._autograd, "_top_saved_tensors_default_hooks", None)
-        self.user = top(True) if top is not None else None
-        self.hooks = self.torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
+        top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+        self.user = top(True) if top is not None else None  # the pair of hooks that was there before ours
+        self.hooks = torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
         try:
             self.hooks.__enter__()
         except RuntimeError as error:
             raise RuntimeError(
                 f"ledger() and watch() see PyTorch through saved-tensor hooks, and these are disabled here: {error}"
             ) from None
-        self.mode = mode_class(self.torch)(self)
+        self.mode = CallsSeen(self)
         self.mode.__enter__()
 
     def detach(self):
@@ -104,7 +167,7 @@ class TorchSource:
         if not recordings:
             return packed
         self.check_versions([tensor], *self.running())
-        held = packed.tensor if isinstance(packed.tensor, self.tensor_type) else None
+        held = packed.tensor if isinstance(packed.tensor, Tensor) else None
         where = user_place()
         nbytes = 0 if held is None else memory_size(held)
         origin, base = ask(tensor, "grad_fn"), ask(tensor, "_base")
@@ -124,9 +187,9 @@ class TorchSource:
         """Called by PyTorch when a node wants its tensor. RuntimeError when its memory was written to since."""
         kept = getattr(packed, "kept", None)
         watching = [] if kept is None else [r for r in kept.recordings if r.unpacks and r.open]
-        in_use = self.torch._C._current_graph_task_id() != -1
+        in_use = torch._C._current_graph_task_id() != -1
         if kept is not None and kept.maker is None and in_use:
-            node = self.torch._C._current_autograd_node()
+            node = torch._C._current_autograd_node()
             if node is not None:
                 kept.maker = maker_of("torch", node, sequence_nr(node))
         if packed.user is not None:
@@ -149,19 +212,19 @@ class TorchSource:
         original = None if kept is None or kept.thing.ref is None else kept.thing.ref()
         maker = None if original is None else ask(original, "grad_fn")
         if kept is not None and kept.is_result:
-            maker = self.torch._C._current_autograd_node() or maker
+            maker = torch._C._current_autograd_node() or maker
         if maker is not None:
             output_of = f", which is output {ask(original, 'output_nr', 0)} of {forward_name(maker)},"
-        kind = tensor.type() if tensor.dtype != self.torch.bool else "CPUBoolType"
-        report = ANOMALY_HINT if self.torch.is_anomaly_enabled() else ""
-        return errors.modified_in_place(kind, tensor.shape, output_of, now, packed.version, report)
+        kind = tensor.type() if tensor.dtype != torch.bool else "CPUBoolType"
+        hint = ANOMALY_HINT if torch.is_anomaly_enabled() else NO_ANOMALY_HINT
+        return modified_in_place(kind, tensor.shape, output_of, now, packed.version, hint)
 
     # --- which node ---
 
     def after_call(self, result, arguments):
         """A call from Python has returned: find the nodes it made, and notice what it wrote."""
-        given = list(tensors_in(arguments, self.tensor_type, 3))
-        known = list(tensors_in(result, self.tensor_type)) + given
+        given = list(tensors_in(arguments, Tensor, 3))
+        known = list(tensors_in(result, Tensor)) + given
         if self.watched:
             self.check_versions(given, *self.running())
         for recording in here.open:
@@ -177,10 +240,10 @@ class TorchSource:
                     if tensor.requires_grad:
                         self.watch_version(tensor, recording)
 
-    def settle(self, named):
+    def settle(self, recording):
         """Look through the graphs behind named tensors for nodes of calls that no mode sees: Function.apply."""
         if self.pending:
-            self.find_slots([tensor for tensor in named if isinstance(tensor, self.tensor_type)])
+            self.find_slots([tensor for tensor in names_in(recording.frame)[1] if isinstance(tensor, Tensor)])
         self.check_versions(None)
 
     def find_slots(self, known):
@@ -310,34 +373,24 @@ def tensors_in(thing, kind, depth=2):
         yield from tensors_in(list(thing.values()), kind, depth - 1)
 
 
-_mode = []
+class CallsSeen(torch.overrides.TorchFunctionMode):
+    """Passes every call on, and tells the source when it has returned."""
 
+    def __init__(self, source):
+        super().__init__()
+        self.source = source
 
-def mode_class(torch):
-    """A TorchFunctionMode, made when PyTorch is first met: this module must load without it."""
-    if not _mode:
-
-        class CallsSeen(torch.overrides.TorchFunctionMode):
-            """Passes every call on, and tells the source when it has returned."""
-
-            def __init__(self, source):
-                super().__init__()
-                self.source = source
-
-            def __torch_function__(self, function, types, args=(), kwargs=None):
-                name = getattr(function, "__name__", "")
-                if name == "__get__":
-                    return function(*args, **(kwargs or {}))
-                if (kwargs or {}).get("out") is not None:
-                    name += " with out="
-                source, result, outer = self.source, None, self.source.call
-                source.call = name, sys._getframe(1)
-                try:
-                    result = function(*args, **(kwargs or {}))
-                    return result
-                finally:
-                    source.after_call(result, (args, kwargs))
-                    source.call = outer
-
-        _mode.append(CallsSeen)
-    return _mode[0]
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        if name == "__get__":
+            return function(*args, **(kwargs or {}))
+        if (kwargs or {}).get("out") is not None:
+            name += " with out="
+        source, result, outer = self.source, None, self.source.call
+        source.call = name, sys._getframe(1)
+        try:
+            result = function(*args, **(kwargs or {}))
+            return result
+        finally:
+            source.after_call(result, (args, kwargs))
+            source.call = outer

@@ -1,15 +1,11 @@
 """How a recording is opened and closed: what `ledger()` and `watch()` are told, by our engine and by PyTorch.
 
-One recording for both libraries: recording.py says what it holds, recorder_engine.py and recorder_torch.py how
-each of them is looked at. With no recording open nothing is attached to either.
+One recording for both libraries: recording.py says what it holds, the adapters how each library is looked at.
+With no recording open nothing is attached to either.
 """
 
-import sys
-
-from backscope.adapters import course_lib as recorder_engine
-from backscope.events.recording import here, torch_folder, watch_leaf
-from backscope.pictures.draw import names_in
-from course_lib.engine.tensor import Tensor
+from backscope.adapters import library_of, loaded
+from backscope.events.recording import here, watch_leaf
 
 
 def begin(recording):
@@ -24,10 +20,9 @@ def begin(recording):
             if tensor is None or (name.endswith(".grad") and id(tensor) not in recording.given):
                 continue
             if recording.unpacks:
-                if isinstance(tensor, Tensor):
-                    recorder_engine.watch_version(tensor, recording)
-                elif here.torch is not None:
-                    here.torch.watch_version(tensor, recording)
+                attached = here.attached.get(library_of(tensor))
+                if attached is not None:
+                    attached.watch_version(tensor, recording)
                 watch_leaf(tensor, recording)
     except BaseException:
         end(recording)
@@ -36,8 +31,9 @@ def begin(recording):
 
 def settle(recording):
     """Find out what is known only afterwards: on PyTorch the nodes of calls that were not seen, and late writes."""
-    if recording.open and here.torch is not None:
-        here.torch.settle(names_in(recording.frame)[1])
+    if recording.open:
+        for attached in here.attached.values():
+            attached.settle(recording)
 
 
 def end(recording):
@@ -51,21 +47,10 @@ def end(recording):
 
 
 def attach():
-    torch = sys.modules.get("torch")
-    if torch is not None and torch_folder() is not None:
-        from backscope.adapters.torch import TorchSource
-
-        source = TorchSource(torch)
-        source.attach()
-        here.torch = source
-    recorder_engine.attach()
-    here.ours = True
+    for adapter in loaded():
+        here.attached[adapter.__name__.rpartition(".")[2]] = adapter.attach()
 
 
 def detach():
-    if here.torch is not None:
-        here.torch.detach()
-        here.torch = None
-    if here.ours:
-        here.ours = False
-        recorder_engine.detach()
+    while here.attached:
+        here.attached.popitem()[1].detach()

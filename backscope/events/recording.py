@@ -1,7 +1,7 @@
 """What a recording for `ledger()` and `watch()` holds: events in words, and the names of the tensors in them.
 
 A recording holds words and numbers only, and weak references while names are still being looked for: it keeps no
-tensor and no graph alive. What happens is told to it by recorder_engine.py and recorder_torch.py.
+tensor and no graph alive. What happens is told to it by the adapters of both libraries.
 """
 
 import inspect
@@ -10,21 +10,16 @@ import sys
 import threading
 import weakref
 
-import numpy as np
-
+from backscope.adapters import OWN_FILES, adapter_of, library_files, loaded
 from backscope.graph.node_facts import node_name
 from backscope.graph.reader import RESULT
 from backscope.graph.tensor_facts import ask, dtype_of, is_module, is_tensor, shape_of
 from backscope.pictures.draw import HIDDEN, named_by, names_in
-from course_lib.autograd.anomaly_mode import is_engine_file, place_words
-from course_lib.engine.tensor import Tensor
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
     "saved", "version", "unpacked", "refused", "freed", "accumulated",
 )  # fmt: skip
 
-_FILES = "recording.py", "recorder.py", "recorder_engine.py", "recorder_torch.py"
-_OWN = tuple(os.path.join(os.path.dirname(os.path.abspath(__file__)), f) for f in _FILES)
 _makers = weakref.WeakValueDictionary()  # (library, sequence number) -> Maker
 
 
@@ -33,8 +28,7 @@ class Here(threading.local):
 
     def __init__(self):
         self.open = []
-        self.ours = False  # our engine is attached
-        self.torch = None  # the hooks in PyTorch, while any recording is open
+        self.attached = {}  # library -> what its adapter has attached, while any recording is open
 
 
 here = Here()
@@ -60,12 +54,11 @@ class Maker:
         return self.known_as + self.inside
 
 
-def maker_of(library, node, number):
-    """The Maker of a node, one for each node."""
+def maker_of(library, node, number, renamed=False):
+    """The Maker of a node, one for each node. `renamed`: it may get another name later, and takes weak references."""
     maker = _makers.get((library, number))
     if maker is None:
-        known = node if library == "course_lib" else None  # PyTorch's nodes take no weak references
-        maker = _makers[library, number] = Maker(number, node_name(node), known)
+        maker = _makers[library, number] = Maker(number, node_name(node), node if renamed else None)
     return maker
 
 
@@ -129,57 +122,19 @@ class Event:
         self.thing = kept.thing if thing is None else thing
 
 
-def base_array(array):
-    """The NumPy array that owns the memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
 def spot_of(tensor):
     """(memory, first element, shape, strides): equal for two tensors that look at the same elements."""
-    if isinstance(tensor, Tensor):
-        array = tensor.array
-        if type(array) is not np.ndarray:
-            return id(array), 0, (), ()  # a NumPy scalar: nobody shares it, and looking must not change that
-        return id(base_array(array)), array.__array_interface__["data"][0], array.shape, array.strides
-    try:
-        return tensor.untyped_storage().data_ptr(), tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride())
-    except (RuntimeError, NotImplementedError):
-        return id(tensor), 0, (), ()
-
-
-def memory_size(tensor):
-    """The bytes of the whole memory that a tensor keeps alive: a view keeps all of its base."""
-    if isinstance(tensor, Tensor):
-        array = tensor.array
-        return array.itemsize if type(array) is not np.ndarray else base_array(array).nbytes
-    try:
-        return tensor.untyped_storage().nbytes()
-    except (RuntimeError, NotImplementedError):
-        return 0
+    adapter = adapter_of(tensor)
+    return (id(tensor), 0, (), ()) if adapter is None else adapter.spot_of(tensor)
 
 
 # --- where in the program ----------------------------------------------------------------------------------
 
 
-def torch_folder():
-    """Where real PyTorch's files are, or None when it is not loaded."""
-    module = sys.modules.get("torch")
-    file = getattr(module, "__file__", None)
-    return None if file is None else os.path.dirname(os.path.abspath(file)) + os.sep
-
-
-def is_inside(frame, torch):
-    """True for frames of an engine or of the recorder: never "the line that did it"."""
-    file = frame.f_code.co_filename
-    return is_engine_file(file) or file in _OWN or (torch is not None and file.startswith(torch))
-
-
 def inner_frames(frame):
-    """(the engine's frames from `frame` outwards, the first frame of the learner's program or None)."""
-    torch, inner = torch_folder(), []
-    while frame is not None and is_inside(frame, torch):
+    """(the frames of libraries and instruments from `frame` outwards, the first of the learner's program or None)."""
+    ours, inner = (OWN_FILES, *library_files()), []
+    while frame is not None and frame.f_code.co_filename.startswith(ours):
         inner.append(frame)
         frame = frame.f_back
     return inner, frame
@@ -188,6 +143,14 @@ def inner_frames(frame):
 def place_of(frame):
     """A frame's line in words: 'cell [5] line 2', or 'file.py line 12'."""
     return "" if frame is None else place_words(frame.f_code.co_filename, frame.f_lineno)
+
+
+def place_words(file, number):
+    """A line of the program in words: "cell [5] line 2" in a notebook, otherwise "file.py line 12"."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    found = None if shell is None else shell.compile.format_code_name(file)
+    where = os.path.basename(file) if found is None else "cell " + found[1].removeprefix("In")
+    return f"{where} line {number}"
 
 
 def user_place():
@@ -214,7 +177,8 @@ def writer_name(names):
         return "item assignment"
     if "store" in names:
         return f"{names[-1]} with out="
-    called = [name for name in names if name.endswith("_") and not name.startswith("_") and hasattr(Tensor, name)]
+    classes = [each.Tensor for each in loaded()]
+    called = [n for n in names if n.endswith("_") and not n.startswith("_") and any(hasattr(c, n) for c in classes)]
     if called:
         return called[-1]  # what the program called; the others are how the engine does it
     for name in names:

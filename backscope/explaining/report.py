@@ -10,11 +10,11 @@ with the facts of the message, and looks for the culprit in the graph.
 
 import contextlib
 import html
-import os
 import re
 import sys
 import weakref
 
+from backscope.adapters import library_files, loaded
 from backscope.explaining.about_data import ROWS as ABOUT_DATA
 from backscope.explaining.about_functions import FUNCTIONS, HOOKS
 from backscope.explaining.about_leaves import LEAVES
@@ -27,7 +27,6 @@ from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import ask, is_module, is_tensor
 from backscope.pictures.dotsource import YELLOW
 from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
-from course_lib.autograd.anomaly_mode import is_engine_file
 
 ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
 HERE = "HERE"
@@ -257,19 +256,12 @@ def cures_of_a_write(name, leaf, usual):
     if not name.endswith("_"):
         return [f"Leave out `inplace=True` or `out=` where {name} is called.", *usual[1:]]
     twin = name[:-1]
-    if name in NO_TWIN or not hasattr(ask_torch(), twin):
+    if name in NO_TWIN or not all(hasattr(adapter.Tensor, twin) for adapter in loaded()[:1]):
         return ["Make a new tensor where this one is written to.", *usual[1:]]
     return [
         f"Write out of place: `y = y.{twin}(…)` where there is `y.{name}(…)`; `y = y + 1` where there is `y += 1`.",
         *usual[1:],
     ]
-
-
-def ask_torch():
-    """PyTorch's Tensor, or ours where PyTorch was not loaded."""
-    from course_lib import Tensor
-
-    return getattr(sys.modules.get("torch"), "Tensor", Tensor)
 
 
 def escape(text):
@@ -433,11 +425,10 @@ def failing_node(error):
     """The key of the node that ran when the error was raised; None where no frame shows it, as in PyTorch."""
     step, key = error.__traceback__, None
     while step is not None:
-        code = step.tb_frame.f_code  # looking at a learner's frame would keep alive what it holds
-        if is_engine_file(code.co_filename) and "node" in code.co_varnames:
-            node = step.tb_frame.f_locals.get("node")
+        for adapter in loaded():
+            node = adapter.node_running_in(step.tb_frame)
             with contextlib.suppress(AttributeError):  # a checkpoint's node is none of the graph's
-                key = sequence_nr(node)
+                key = key if node is None else sequence_nr(node)
         step = step.tb_next
     return key
 
@@ -447,19 +438,13 @@ def raised_by(error):
     step, raised = error.__traceback__, ""
     while step is not None:
         code = step.tb_frame.f_code
-        own = is_engine_file(code.co_filename) or code.co_filename.startswith(torch_folder())
+        own = code.co_filename.startswith(library_files())
         if raised in ("pass", "called"):
             raised = raised if own else "called"
         else:
             raised = "pass" if own and code.co_name in ("backward", "grad") else "line"
         step = step.tb_next
     return raised
-
-
-def torch_folder():
-    """Where PyTorch's own files are; without PyTorch a place where no file is."""
-    file = getattr(sys.modules.get("torch"), "__file__", None)
-    return os.path.dirname(file) + os.sep if file else "<no torch>"
 
 
 def tensors_in(error):

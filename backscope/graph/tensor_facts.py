@@ -6,6 +6,8 @@ Only attributes that PyTorch itself offers are read, so the same code reads real
 import weakref
 from itertools import count
 
+from backscope.adapters import adapter_of
+
 PREVIEW = 4  # a tensor with more elements is described by its shape
 
 
@@ -104,9 +106,8 @@ def window(tensor):
 def one_counter(a, b):
     """True when two tensors on one memory share their version counter.
 
-    `x.detach()` does and `x.data` does not, and until somebody writes no attribute tells them apart. Our
-    engine's tensors hold their counter; for PyTorch's the question is put to the counter itself: raised on
-    one tensor, looked at through the other, and set back.
+    `x.detach()` does and `x.data` does not, and until somebody writes no attribute tells them apart: the
+    library's adapter does.
     """
     first, second = ask(a, "_version"), ask(b, "_version")
     if a is b or first != second:
@@ -116,19 +117,8 @@ def one_counter(a, b):
     base_a, base_b = ask(a, "_base"), ask(b, "_base")
     if base_a is b or base_b is a or (base_a is not None and base_a is base_b):
         return True
-    if hasattr(type(a), "version"):
-        return a.version is not None and a.version is b.version
-    return moves_together(a, b, first)
-
-
-def moves_together(a, b, version):
-    """PyTorch only: whether a step of one tensor's counter is seen by the other. The counter is set back."""
-    try:
-        from torch._C._autograd import _unsafe_set_version_counter as set_version
-    except ImportError:
-        return True  # cannot be told; sharing is the usual case
-    try:
-        set_version((a,), (version + 1,))
-        return b._version == version + 1
-    finally:
-        set_version((a,), (version,))
+    adapter = adapter_of(a)
+    if adapter is not None:
+        return adapter.share_counter(a, b)
+    counter = ask(a, "version")  # a learner's own engine
+    return counter is not None and counter is ask(b, "version")

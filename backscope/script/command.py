@@ -12,7 +12,7 @@ import sys
 import types
 from pathlib import Path
 
-from backscope.script.recorder import OURS
+from backscope.adapters import OWN_FILES
 
 USAGE = "python -m backscope [--doubts] [--report FILE] (script.py | -m package.module) [arguments …]"
 
@@ -45,7 +45,7 @@ def main(words):
     """Run the command; never returns when the script ends in an error."""
     options, rest = options_in(words)
     try:
-        import torch
+        from backscope.adapters.torch import torch
     except ImportError:
         sys.exit("backscope looks at real PyTorch, which is not installed here (pip install torch).")
     from backscope.script.doubts import Doubts
@@ -102,7 +102,7 @@ def of_the_script(traceback, recorder):
         traceback = traceback.tb_next
     overrides = os.path.join("torch", "overrides.py")
     files = [step.tb_frame.f_code.co_filename for step in steps]
-    passes_on = [file.startswith(OURS) or file.endswith(overrides) or "runpy" in file for file in files]
+    passes_on = [file.startswith(OWN_FILES) or file.endswith(overrides) or "runpy" in file for file in files]
     for at, file in enumerate(files[1:], 1):
         if file.endswith(overrides) and files[at - 1].startswith(recorder.folders[0]):
             passes_on[at - 1] = True  # the call as PyTorch begins it, before it asks who else wants to see it

@@ -3,9 +3,10 @@
 Each doubt is said once, with the line that it is about. Where nothing is doubtful nothing is said.
 """
 
-import importlib
+
 import sys
 
+from backscope.adapters import adapter
 from backscope.graph.tensor_facts import is_module
 from backscope.pictures.draw import named_by
 from backscope.script.findings import at, nodes_behind
@@ -31,12 +32,11 @@ class Doubts:
 
     def __enter__(self):
         self.recorder.watchers.append(self)
-        optimizers = importlib.import_module("torch.optim.optimizer")
 
         def step_begins(optimizer, args, kwargs):
             self.recorder.guarded(self.before_step, optimizer, sys._getframe(1))
 
-        self.handle = optimizers.register_optimizer_step_pre_hook(step_begins)
+        self.handle = adapter("torch").register_optimizer_step_pre_hook(step_begins)
         return self
 
     def __exit__(self, *error):

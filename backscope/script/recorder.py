@@ -15,9 +15,9 @@ from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
 
+from backscope.adapters import OWN_FILES, library_files
+
 KEPT = 50_000  # calls, and writes, that are remembered
-HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # backscope
-OURS = HERE + os.sep, os.path.join(os.path.dirname(HERE), "course_lib") + os.sep  # how our files' names begin
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
 MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
@@ -87,7 +87,7 @@ class Recorder:
         self.passes = deque(maxlen=4)  # (place, nodes it starts from) of the last passes that free what they used
         self.inside = False  # while a call of ours runs backward(), which calls torch.autograd.backward()
         self.aliases = torch.utils.weak.WeakTensorKeyDictionary()  # what .data has given
-        self.folders = os.path.dirname(torch.__file__) + os.sep, *OURS
+        self.folders = os.path.dirname(torch.__file__) + os.sep, OWN_FILES
         self.optimizers = self.folders[0] + "optim" + os.sep
         self.failed = False  # after an error of ours nothing is looked at any more
         self.known = {}  # file name -> whether it is the user's
@@ -173,7 +173,7 @@ class Recorder:
     def is_own(self, file):
         """Whether a file is the user's, or of a library that PyTorch and Python do not bring."""
         pythons = file.startswith(PYTHONS) and not any(folder in file for folder in INSTALLED)
-        return not pythons and not file.startswith(self.folders) and not file.startswith("<frozen")
+        return not pythons and not file.startswith((*self.folders, *library_files(), "<frozen"))
 
     def versions(self, args):
         """(tensor, its version) for each tensor among the arguments; lists are looked into."""

@@ -12,6 +12,7 @@ import re
 import sys
 import warnings
 
+from backscope.adapters import library_of
 from backscope.graph.tensor_facts import is_module, is_tensor, shape_of
 from backscope.pictures.draw import check_used, given_names, name_parameters, names_in
 from backscope.stepping import step_picture, step_text
@@ -52,7 +53,7 @@ def step(*tensors, gradient=None, inputs=None, retain_graph=None, create_graph=F
         around.append(tensor)
     seeds = check_gradients(tensors, gradient, known)
     inputs = check_inputs(inputs, known)
-    torch = library_of(tensors[0])
+    torch = module_of(tensors[0])
     edges = [torch.autograd.graph.get_gradient_edge(tensor) for tensor in tensors]
     reader = StepReader(tensors, known, [*around, *(inputs or [])])
     reader.roots = [(edge.node, edge.output_nr) for edge in edges]
@@ -184,12 +185,12 @@ def without_frames(error):
 # --- what was given ----------------------------------------------------------------------------------------
 
 
-def library_of(tensor):
-    """The library that a tensor belongs to, ours or PyTorch; also for a subclass made elsewhere."""
-    for kind in type(tensor).__mro__:
-        if kind.__name__ == "Tensor":
-            return sys.modules[kind.__module__.partition(".")[0]]
-    raise TypeError(f"step() knows the tensors of course_lib and of torch, not {type(tensor).__name__}.")
+def module_of(tensor):
+    """The library that a tensor belongs to, as a module; TypeError for one that is neither PyTorch nor ours."""
+    library = library_of(tensor)
+    if library is None:
+        raise TypeError(f"step() knows the tensors of course_lib and of torch, not {type(tensor).__name__}.")
+    return sys.modules[library]
 
 
 def check_tensors(tensors):

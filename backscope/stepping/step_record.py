@@ -13,7 +13,7 @@ from backscope.graph.model import FREED
 from backscope.graph.node_facts import read_slots, sequence_nr
 from backscope.graph.reader import Reader
 from backscope.graph.tensor_facts import PREVIEW, place, preview, window
-from course_lib.arrays.heap import in_turn
+from backscope.stepping.heap import pop_order
 
 NOTHING = "nothing"
 
@@ -100,7 +100,7 @@ class Queue:
         """Give what became ready its place."""
         arrived, self.arrived = self.arrived, []
         leaves = [node if self.graph.nodes[node].accumulates else None for node in arrived]
-        self.leaves += in_turn(leaves, len(self.others))
+        self.leaves += pop_order(leaves, len(self.others))
         for node, leaf in zip(arrived, leaves, strict=True):
             if leaf is None:
                 bisect.insort(self.others, node, key=lambda i: -self.order[i])

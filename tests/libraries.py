@@ -1,4 +1,8 @@
-"""Fixtures for all tests: the two libraries, our engine and real PyTorch, under the name that lessons use."""
+"""Give every test the two libraries, our engine and real PyTorch, and choose the tests of a tier.
+
+COURSE_TIER says how much is run. `make test` sets "test": our engine alone, no test marked `check` or `ci`.
+`make check` and a plain pytest run "check": PyTorch too, where it is installed. `.ci/run` sets "ci": everything.
+"""
 
 import importlib
 import importlib.util
@@ -6,17 +10,23 @@ import os
 
 import pytest
 
+TIERS = ["test", "check", "ci"]
+TIER = os.environ.get("COURSE_TIER", "check")
 # COURSE_REQUIRE_TORCH=1 says that PyTorch must be there: its tests are then made, and fail where it is missing.
-WITH_TORCH = importlib.util.find_spec("torch") is not None or os.environ.get("COURSE_REQUIRE_TORCH") == "1"
+HAS_TORCH = importlib.util.find_spec("torch") is not None or os.environ.get("COURSE_REQUIRE_TORCH") == "1"
+WITH_TORCH = HAS_TORCH and TIER != "test"
 LIBRARIES = ["course_lib", "torch"] if WITH_TORCH else ["course_lib"]
 
 
 def pytest_collection_modifyitems(config, items):
-    """Where PyTorch is not installed, drop the tests that compare with it: the closing lines say so."""
+    """Drop the tests of a later tier, and those that compare with PyTorch where it has no part in the run."""
+    later = TIERS[TIERS.index(TIER) + 1 :]
+    dropped = {item for item in items if any(item.get_closest_marker(tier) for tier in later)}
     if not WITH_TORCH:
-        dropped = [item for item in items if "real_torch" in getattr(item, "fixturenames", ())]
-        items[:] = [item for item in items if item not in set(dropped)]
-        config.hook.pytest_deselected(items=dropped)
+        dropped |= {item for item in items if "real_torch" in getattr(item, "fixturenames", ())}
+    if dropped:
+        items[:] = [item for item in items if item not in dropped]
+        config.hook.pytest_deselected(items=list(dropped))
 
 
 def loud(name):

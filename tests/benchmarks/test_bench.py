@@ -11,6 +11,8 @@ import pytest
 from coursekit.cli import paths
 from tools import bench
 
+pytestmark = pytest.mark.ci  # it belongs to `make bench`
+
 LINES = bench.lines()
 TIMED = [line for line in LINES if line.kind in ("time", "growth")]
 

@@ -13,6 +13,8 @@ from coursekit.classroom import __main__ as command
 from coursekit.cli import commands, paths
 from tests.classroom import copies
 
+pytestmark = pytest.mark.check  # each returned notebook is a process
+
 
 @pytest.mark.parametrize(
     "words, known",

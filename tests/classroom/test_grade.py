@@ -15,6 +15,8 @@ from coursekit.classroom import grade, pages
 from coursekit.judge import exercise as ex
 from tests.classroom import copies
 
+pytestmark = pytest.mark.check  # each returned notebook is a process
+
 LESSON = 2
 HOSTILE = {name: copies.HOSTILE[name] for name in ("infinite loop", "fork bomb", "os._exit", "closes everything")}
 for kind, names in {

@@ -245,6 +245,7 @@ def figure(program, *arguments):
 
 
 @LINUX
+@pytest.mark.check
 def test_ten_thousand_training_steps_take_no_more_memory():
     """With the collector off, 10,000 steps of Adam leave the process as large as it was, within 2 MB."""
     assert abs(figure(TRAINING)) <= 2

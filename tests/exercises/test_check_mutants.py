@@ -2,9 +2,13 @@
 
 import ast
 
+import pytest
+
 import course_lib
 from coursekit.judge import prove
 from tools.check_mutants import exercise_results, exercise_without, is_used, lesson_results, properties
+
+pytestmark = pytest.mark.ci  # belongs to tools/check_mutants.py
 
 SAMPLE = """
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet

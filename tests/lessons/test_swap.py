@@ -20,6 +20,8 @@ import pytest
 
 from tests.lessons.notebook_rules import ALL, NOTEBOOKS, every_notebook, load, printed, report, results, tags
 
+pytestmark = pytest.mark.check  # the lessons once more, on PyTorch
+
 RUNNER = Path(__file__).with_name("swap_runner.py")
 PATIENCE = 240  # seconds for all lessons together
 LIBRARY = "torch" if importlib.util.find_spec("torch") or os.environ.get("COURSE_REQUIRE_TORCH") else "course_lib"

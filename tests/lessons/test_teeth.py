@@ -279,6 +279,7 @@ def test_breaks_between_source_and_notebook(tmp_path):
         assert complaints(bad) != []
 
 
+@pytest.mark.check
 def test_nbval_is_strict_but_for_pictures(tmp_path):
     """nbval with our sanitiser fails on one changed character, but not on how a picture is drawn."""
     v4, html = nbformat.v4, '<img src="data:image/svg+xml;base64,{}">'

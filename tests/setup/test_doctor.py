@@ -10,6 +10,8 @@ from coursekit.cli import doctor, paths
 from coursekit.cli.environment import Environment, find_environment, probe
 from tests.opened import run_course
 
+pytestmark = pytest.mark.check  # starts Python several times
+
 
 @pytest.fixture(scope="module")
 def kernel_lines():

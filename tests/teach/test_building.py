@@ -27,7 +27,7 @@ def judged(tmp_path, number, text):
     return judge.judge(number, file)[:2]
 
 
-@pytest.mark.parametrize("name", ["course_lib", "torch"])
+@pytest.mark.parametrize("name", ["course_lib", pytest.param("torch", marks=pytest.mark.check)])
 def test_our_engine_answers_every_program_as_pytorch_does(name, recwarn):
     """Where a checkpoint says "PyTorch prints", it is what PyTorch prints."""
     engine = pytest.importorskip(name)
@@ -126,7 +126,7 @@ def test_a_checkpoint_that_is_not_good_enough_is_found(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
-@pytest.mark.parametrize("name", ["course_lib", "torch"])
+@pytest.mark.parametrize("name", ["course_lib", pytest.param("torch", marks=pytest.mark.check)])
 def test_no_right_engine_shows_a_mistake(name):
     """What is recognised as a mistake is none of PyTorch's, nor of our engine's. (Some need weak references.)"""
     engine = pytest.importorskip(name)

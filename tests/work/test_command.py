@@ -18,6 +18,8 @@ from backscope.script.doubts import Doubts
 from backscope.script.recorder import Recorder
 from tests.work.scripts import scripts
 
+pytestmark = pytest.mark.check  # scripts on PyTorch
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first"}

@@ -29,6 +29,7 @@ from coursekit.cli.server import (
     trust,
     wait_until_ready,
     with_root,
+    write_lab_settings,
 )
 from coursekit.cli.terminal import Problem, say, this_command
 from coursekit.cli.workspace import catch_up, learner_copies, write_start
@@ -46,6 +47,7 @@ def command_open(options):
     log = copies.mine / ".jupyter" / "server.log"
     log.parent.mkdir(exist_ok=True)
     help_after_a_restart(Path(settings["IPYTHONDIR"]))
+    write_lab_settings(Path(settings["JUPYTER_CONFIG_DIR"]))
     for name in ("SIGTERM", "SIGHUP"):  # closing the terminal stops the server, too, but not under nohup
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:

@@ -91,7 +91,6 @@ def install(environment, extras):
         pip_step(environment, "Installing real PyTorch", pip + declared()["torch"])
     title = "Installing the course (about a minute the first time)"
     pip_step(environment, title, pip + ["--editable", ".[{}]".format(",".join(extras))])
-    quieten_lab(environment)
     text = json.dumps({
         "fingerprint": fingerprint(extras), "extras": sorted(extras), "there": packages(environment)})
     write_whole(stamp, text.encode("utf-8"))
@@ -132,12 +131,3 @@ def pip_advice(output, log):
     else:
         words += "The last lines below say why. Running the same command again is safe."
     return f"{words}\nWhat pip said (all of it is in {log}):\n{tail(output)}"
-
-
-def quieten_lab(environment):
-    """JupyterLab in .venv asks no questions about news and updates."""
-    settings = environment.home / "share" / "jupyter" / "lab" / "settings"
-    settings.mkdir(parents=True, exist_ok=True)
-    quiet = {"fetchNews": "false", "checkForUpdates": False}
-    overrides = {"@jupyterlab/apputils-extension:notification": quiet}
-    write_whole(settings / "overrides.json", (json.dumps(overrides, indent=2) + "\n").encode("utf-8"))

@@ -13,11 +13,12 @@ import webbrowser
 from pathlib import Path
 
 from coursekit.cli import paths
-from coursekit.cli.files import can_write_below
+from coursekit.cli.files import can_write_below, write_whole
 from coursekit.cli.terminal import Problem, say, tail, this_command
 from coursekit.cli.workspace import FIRST_LESSON
 
 DEFAULT_PORT = 8888
+LAB = Path(__file__).with_name("lab")  # laid out as Jupyter's folder of settings: labconfig/, custom/
 
 
 def own_folders(folder):
@@ -111,9 +112,8 @@ def lab_command(environment, port, copies):
         # Which tabs were open stays with this course, apart from the reader's other projects.
         "--LabApp.workspaces_dir={}".format(copies.mine / ".jupyter" / "workspaces"),
     ]
-    if not environment.ours:  # what overrides.json says in our own .venv
-        command.append("--LabApp.news_url=None")
-        command.append("--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+    if (LAB / "custom").is_dir():
+        command.append("--LabApp.custom_css=True")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     return command
@@ -198,6 +198,17 @@ def wait_until_ready(server, port, token, log, patience=90):
             spoke = now
             say(f"  {now - began:3.0f} s")
         time.sleep(0.1)
+
+
+def write_lab_settings(folder):
+    """Lay the course's settings for JupyterLab, all files of coursekit/cli/lab, into its folder of settings.
+
+    They are defaults: what a reader chooses in JupyterLab's own menus stands above them.
+    """
+    for path in sorted(LAB.rglob("*.*")):
+        copy = folder / path.relative_to(LAB)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(copy, path.read_bytes())
 
 
 def help_after_a_restart(folder):

@@ -208,16 +208,6 @@ def test_real_torch_is_installed_first_and_alone(root, monkeypatch):
     assert all("constraints.txt" in command for command in runs)
 
 
-def test_lab_in_the_courses_environment_asks_no_questions(root, monkeypatch):
-    """The overrides turn news and update checks off, in the types JupyterLab's schema wants."""
-    environment = made()
-    monkeypatch.setattr(install, "pip_step", lambda *ignored: None)
-    install.install(environment, ["dev"])
-    written = json.loads((environment.home / "share/jupyter/lab/settings/overrides.json").read_text())
-
-    assert {"fetchNews": "false", "checkForUpdates": False} == written["@jupyterlab/apputils-extension:notification"]
-
-
 def test_a_missing_venv_package_is_named(root, monkeypatch):
     """Debian's Python without ensurepip: the message says what to install, and no half .venv stays."""
 

@@ -106,6 +106,17 @@ def test_saving_a_published_lesson_keeps_its_metadata(tmp_path, monkeypatch):
     assert ["3.11.0", "9"] == [model["content"]["metadata"]["version"] for model in models]
 
 
+def test_lab_gets_the_courses_settings_and_keeps_the_readers(tmp_path):
+    """Each file of coursekit/cli/lab is laid into Jupyter's folder of settings at each start; no other changes."""
+    for _ in range(2):
+        server.write_lab_settings(tmp_path)
+        (tmp_path / "labconfig" / "mine.json").write_text("mine")
+    written = json.loads((tmp_path / "labconfig" / "default_setting_overrides.json").read_text())
+
+    assert {"fetchNews": "false", "checkForUpdates": False} == written["@jupyterlab/apputils-extension:notification"]
+    assert "mine" == (tmp_path / "labconfig" / "mine.json").read_text()
+
+
 @pytest.mark.parametrize("user, allowed", [(0, True), (1000, False)])
 def test_root_is_allowed_only_when_root(command, monkeypatch, user, allowed):
     """--allow-root is given to root and to nobody else."""
@@ -119,21 +130,21 @@ def test_a_server_that_dies_is_quoted(tmp_path):
     log = tmp_path / "server.log"
     dying = [sys.executable, "-c", "import sys; sys.exit('no module named jupyterlab')"]
     with open(log, "wb") as output:
-        server = subprocess.Popen(dying, stdout=output, stderr=output)
+        process = subprocess.Popen(dying, stdout=output, stderr=output)
     with pytest.raises(terminal.Problem, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
-        server.wait_until_ready(server, 9, "token", log)
+        server.wait_until_ready(process, 9, "token", log)
 
 
 def test_a_server_that_hangs_is_given_up(tmp_path):
     """A server that never answers ends the wait, and stop() ends the server."""
     log = tmp_path / "server.log"
     log.write_text("thinking")
-    server = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     with pytest.raises(terminal.Problem, match="thinking"):
-        server.wait_until_ready(server, 9, "token", log, patience=0.2)
-    server.stop(server)
+        server.wait_until_ready(process, 9, "token", log, patience=0.2)
+    server.stop(process)
 
-    assert server.poll() is not None
+    assert process.poll() is not None
 
 
 def test_somebody_elses_server_does_not_count_as_ours(taken):
@@ -164,6 +175,13 @@ def get(address, token=None):
             return error.code
 
 
+def said(address, token):
+    """The text that a request gets."""
+    request = urllib.request.Request(address, headers={"Authorization": f"token {token}"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as reply:
+        return reply.read().decode()
+
+
 def test_open_for_real(opened):
     """The printed address answers; without the token nothing is given; the end of course.py ends the server."""
     process, base, page, token = opened
@@ -173,6 +191,8 @@ def test_open_for_real(opened):
     assert 200 == get(f"{base}{page}?token={token}")
     assert 200 == get(f"{base}/api/contents/my_course/00_start_here.ipynb", token)
     assert 403 == get(f"{base}/api/contents/my_course/00_start_here.ipynb")
+    settings = json.loads(said(f"{base}/lab/api/settings/@jupyterlab/apputils-extension:notification", token))
+    assert "false" == settings["schema"]["properties"]["fetchNews"]["default"]
     assert not server.port_is_free(port)
 
     process.terminate()

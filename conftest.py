@@ -107,7 +107,9 @@ def pytest_report_teststatus(report, config):
 
 def pytest_terminal_summary(terminalreporter):
     """Say in one line what was not run and why: a number alone tells nobody whether it matters."""
-    if importlib.util.find_spec("torch") is None:
+    if os.environ.get("COURSE_TIER") == "test":
+        terminalreporter.write_line("Not run: what needs PyTorch or minutes. `make check` runs it.")
+    elif importlib.util.find_spec("torch") is None:
         how = "`python3 course.py setup --torch` installs it"
         terminalreporter.write_line(f"Not run: the tests that compare with PyTorch, which is not installed ({how}).")
     skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]

@@ -9,8 +9,13 @@ from coursekit.cli.install import ensure_environment
 from coursekit.cli.terminal import say
 
 
+def chosen_tests(arguments):
+    """The files and folders among the words after `make test`."""
+    return [each for each in arguments if not each.startswith("-") and (paths.ROOT / each.split("::")[0]).exists()]
+
+
 def pytest_command(environment, arguments):
-    """Everything, once, in as many processes as pay off: a notebook or test file stays in one of them.
+    """Return the command that runs each test once, in as many processes as pay off; a file stays in one of them.
 
     One more than there are processors: servers, kernels and time limits are waited for.
     """
@@ -19,17 +24,18 @@ def pytest_command(environment, arguments):
         str(environment.python), "-m", "pytest", "-p", "tests.quick_start", "-n", workers, "--dist", "loadfile",
         "--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg",
     ]
-    words = [each for each in arguments if not each.startswith("-")]
-    chosen = [each for each in words if (paths.ROOT / each.split("::")[0]).exists()]
-    return command + list(arguments) + ([] if chosen else ["tests", "notebooks"])
+    return command + list(arguments) + ([] if chosen_tests(arguments) else ["tests", "lessons", "notebooks"])
 
 
-def run(command, patient=False):
+def run(command, patient=False, tier=None):
     """Run a command in the course's folder, its output the reader's. Return its exit status.
 
-    A patient run leaves Ctrl-C to the command, which has something to write before it ends.
+    A patient run leaves Ctrl-C to the command, which has something to write before it ends. `tier` says how much is
+    tested (tests/libraries.py), unless COURSE_TIER is set.
     """
     environ = dict(os.environ)
+    if tier:
+        environ.setdefault("COURSE_TIER", tier)
     environ.setdefault("PYTHONUTF8", "1")  # files and outputs hold more than Windows' own code pages do
     if not patient:
         return subprocess.call(command, cwd=str(paths.ROOT), env=environ, stdin=subprocess.DEVNULL)
@@ -40,8 +46,10 @@ def run(command, patient=False):
 
 
 def command_test(options):
+    """Test all that needs neither PyTorch nor minutes; of files that are named, everything."""
     environment = ensure_environment(["dev"])
-    return run(pytest_command(environment, options.arguments))
+    tier = "check" if chosen_tests(options.arguments) else "test"
+    return run(pytest_command(environment, options.arguments), tier=tier)
 
 
 def command_test_browser(options):

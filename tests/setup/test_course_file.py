@@ -70,12 +70,13 @@ def ran(monkeypatch):
 
     def run(command, **settings):
         commands.append(command)
+        run.tiers.append(settings.get("tier"))
         return next((status for word, status in ends.items() if word in command), 0)
 
     monkeypatch.setattr(checks, "run", run)
     environment = Environment("python", "venv", ".venv", ours=True)
     monkeypatch.setattr(checks, "ensure_environment", lambda extras: environment)
-    run.commands, run.ends = commands, ends
+    run.commands, run.ends, run.tiers = commands, ends, []
     return run
 
 
@@ -85,11 +86,12 @@ def test_test_runs_everything_once_and_strictly(ran):
         assert 0 == commands.main(["test", *words])
     everything, stopping, named = ran.commands
 
-    assert ["tests", "notebooks"] == everything[-2:]
+    assert ["tests", "lessons", "notebooks"] == everything[-3:]
     assert {"--nbval", "--nbval-current-env", "loadfile"} <= set(everything)
     assert "--nbval-lax" not in everything
-    assert ["-x", "tests", "notebooks"] == stopping[-3:]
+    assert ["-x", "tests", "lessons", "notebooks"] == stopping[-4:]
     assert ["tests/setup", "-k", "port"] == named[-3:]
+    assert ["test", "test", "check"] == ran.tiers
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no sockets in files")

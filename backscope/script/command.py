@@ -14,13 +14,14 @@ from pathlib import Path
 
 from backscope.adapters import OWN_FILES
 
-USAGE = "python -m backscope [--doubts] [--report FILE] (script.py | -m package.module) [arguments …]"
+USAGE = "python -m backscope [--doubts] [--all] [--report FILE] (script.py | -m package.module) [arguments …]"
 
 
 def options_in(words):
     """Our options, which stand before the script, and the words that are the script's."""
     parser = argparse.ArgumentParser("backscope", usage=USAGE, description="Run a script; explain its error.")
     parser.add_argument("--doubts", action="store_true", help="say also what is silently wrong")
+    parser.add_argument("--all", action="store_true", help="record all passes, also where that takes long")
     parser.add_argument("--report", metavar="FILE", help="where the HTML report goes (explained.html)")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     parser.add_argument("script", nargs="?")
@@ -51,7 +52,7 @@ def main(words):
     from backscope.script.doubts import Doubts
     from backscope.script.recorder import Recorder
 
-    recorder = Recorder(torch)
+    recorder = Recorder(torch, everything=options.all)
     doubts = Doubts(torch, recorder)
     try:
         with recorder, doubts if options.doubts else contextlib.nullcontext():

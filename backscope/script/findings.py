@@ -92,6 +92,8 @@ def find(error, recorder):
         again = any(line.role == "failed" and (line.file, line.number) in firsts for line in finding.lines)
         finding.facts["first"] = "here" if again else "elsewhere"
     finding.explanation.facts |= finding.facts
+    if recorder.rests:
+        finding.notes.append(f"The record ends before this line: {recorder.rests}.")
     if kind == "AttributeError" and frame is not None and ".grad" not in linecache.getline(code.co_filename, number):
         finding.explanation.row = None  # None of another kind
     if {"saved", "changed"} <= {line.role for line in finding.lines}:

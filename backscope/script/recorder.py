@@ -2,13 +2,19 @@
 
 One TorchFunctionMode sees every call from Python. A call leaves a few numbers behind: the sequence number of its
 newest node, the memory of its operands and result, and where in the user's files it stands. Nothing holds a tensor,
-and only the newest KEPT calls are kept. Not seen: other threads, calls made from C++, what a backward pass runs,
+and only the newest KEPT calls are kept. After PASSES backward passes it rests where recording takes more than SHARE of
+the processor's time, and it ends where torch.compile is called.
+
+Not seen: other threads, calls made from C++, what a backward pass runs,
 what torch.compile has compiled.
 """
 
+import functools
+import importlib
 import os
 import sys
 import sysconfig
+import time
 import warnings
 import weakref
 from bisect import bisect_left
@@ -18,6 +24,8 @@ from dataclasses import dataclass
 from backscope.adapters import OWN_FILES, library_files
 
 KEPT = 50_000  # calls, and writes, that are remembered
+PASSES = 50  # that are recorded whole, whatever it costs
+CALL, SHARE = 6e-6, 0.08  # seconds that recording a call takes; the share of the script's time that it may take later
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
 MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
@@ -75,8 +83,12 @@ class Cut:
 class Recorder:
     """The record of one script. Used as a context manager around it, in the thread that runs it."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, everything=False):
         self.torch, self.tensor = torch, torch.Tensor
+        self.everything = everything  # whether it records on where that costs more than SHARE
+        self.rests = ""  # why calls are not recorded any more, in words
+        self.walked = self.met = 0  # backward passes; calls that the mode saw since the second one
+        self.since = 0.0  # processor time at the second pass: the first one loads much
         self.newest = -1  # sequence number of the newest node
         self.numbers = deque(maxlen=KEPT)  # ascending: the newest node after each call that made nodes
         self.calls = deque(maxlen=KEPT)  # (name, place, memories, name of the newest node) of these calls
@@ -102,9 +114,10 @@ class Recorder:
         self.apply = apply = function.__dict__["apply"]
         self.backward = backward = self.torch.autograd.backward
         self.on = on = [self]  # emptied at the end: PyTorch's compiler, if it is loaded meanwhile, keeps what it finds
+        self.compile = compiler = getattr(self.torch, "compile", None)
 
         def recorded(cls, *args, **kwargs):
-            if not on:
+            if not on or on[0].rests:
                 return apply.__func__(cls, *args, **kwargs)
             recorder = on[0]
             before, last = recorder.guarded(recorder.versions, args), recorder.last_write()
@@ -114,9 +127,19 @@ class Recorder:
             return result
 
         def noted(tensors, *args, **kwargs):
-            if on and not on[0].inside:
-                on[0].guarded(on[0].before_pass, (tensors,), kwargs, sys._getframe(1))
-            return backward(tensors, *args, **kwargs)
+            if not on or on[0].inside:
+                return backward(tensors, *args, **kwargs)
+            recorder = on[0]
+            recorder.guarded(recorder.before_pass, (tensors,), kwargs, sys._getframe(1))
+            result = backward(tensors, *args, **kwargs)
+            recorder.guarded(recorder.after_pass, (tensors,))
+            return result
+
+        def compiled(*args, **kwargs):
+            if on:
+                place = on[0].place(sys._getframe(1))
+                on[0].end(f"torch.compile was called{place and f' in line {place.line}' or ''}")
+            return compiler(*args, **kwargs)
 
         self.show = show = warnings.showwarning
 
@@ -132,15 +155,41 @@ class Recorder:
         self.shown = warnings.showwarning = shown
         function.apply = classmethod(recorded)
         self.torch.autograd.backward = noted
+        if compiler is not None:
+            self.torch.compile = functools.wraps(compiler)(compiled)
+        steps = importlib.import_module("torch.optim.optimizer").register_optimizer_step_pre_hook
+        self.hook = steps(lambda *_: self.take_off() if self.rests else None)
         return self
 
     def __exit__(self, *error):
+        if self.on:
+            self.end(self.rests)
+
+    def end(self, why):
+        """Leave nothing of ours in PyTorch: the script is over, or compiles, and what is compiled must be its own."""
+        self.on.clear()
+        self.rests = why
+        self.take_off()
         self.torch.autograd.Function.apply = self.apply
         self.torch.autograd.backward = self.backward
+        if self.compile is not None:
+            self.torch.compile = self.compile
         if warnings.showwarning is self.shown:
             warnings.showwarning = self.show
-        self.mode.__exit__(*error)
-        self.on.clear()
+        self.hook.remove()
+        for each in self.watchers:
+            each.end()
+
+    def take_off(self):
+        """Take our mode off the stack of modes, also from below those that the script has put there since."""
+        calls, above = self.torch._C, []
+        depth = calls._len_torch_function_stack()
+        if self.mode not in [calls._get_function_stack_at(at) for at in range(depth)]:
+            return
+        while (top := calls._pop_torch_function_stack()) is not self.mode:
+            above.append(top)
+        for one in reversed(above):
+            calls._push_on_torch_function_stack(one)
 
     # --- while the script runs: called a few hundred times a training step ---
 
@@ -286,6 +335,7 @@ class Recorder:
     def before_pass(self, given, kwargs, frame):
         """backward() or grad() is about to run."""
         place = self.place(frame)
+        self.look_at_costs()
         self.numbers_before = tuple(self.numbers_out)
         self.numbers_out.clear()
         for each in self.watchers:
@@ -295,6 +345,21 @@ class Recorder:
             nodes = [node_of(tensor) for tensor, _ in self.versions(given)]
             roots = [node for node in nodes if node is not None]
             self.passes.append((place, roots))
+
+    def look_at_costs(self):
+        """Rest where recording costs too much: errors of autograd come in the first passes, costs in all."""
+        self.walked += 1
+        now = time.process_time()
+        if self.walked == 2:
+            self.since, self.met = now, 0
+        elif self.everything or self.rests or self.walked <= PASSES:
+            return
+        elif self.met * CALL > SHARE * (now - self.since):
+            self.rests = f"{PASSES} backward passes were recorded, and no more (with --all, all are)"
+
+    def after_pass(self, given):
+        for each in self.watchers:
+            each.after_pass(given)
 
     def memory(self, tensor):
         """A number for the memory of a tensor; views of one memory have the same."""
@@ -361,6 +426,9 @@ def mode_class(torch):
 
             def __torch_function__(self, function, types, args=(), kwargs=None):
                 recorder, kwargs = self.recorder, kwargs or {}
+                if recorder.rests:
+                    return function(*args, **kwargs)
+                recorder.met += 1
                 name = getattr(function, "__name__", "")
                 if name == "__get__":
                     result = function(*args, **kwargs)
@@ -380,6 +448,8 @@ def mode_class(torch):
                         result = function(*args, **kwargs)
                     finally:
                         recorder.inside = False
+                    if name == "backward":
+                        recorder.guarded(recorder.after_pass, given)
                 else:
                     result = function(*args, **kwargs)
                 recorder.guarded(recorder.after, name, given, before, result, sys._getframe(1))

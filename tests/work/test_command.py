@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from backscope.script import command, findings
+from backscope.script import recorder as recorder_module
 from backscope.script.doubts import Doubts
 from backscope.script.recorder import Recorder
 from tests.work.scripts import scripts
@@ -384,3 +385,66 @@ def test_the_short_name_loads_nothing_but_numpy():
     done = subprocess.run(call, env=environment(), capture_output=True, text=True, timeout=60)
 
     assert done.stdout == "['compare', 'draw', 'explain', 'ledger', 'step', 'watch']\n[]\n"
+
+
+def train(torch, passes):
+    """A small loop of training, with a mode of the script's own around each step."""
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(passes):
+        with torch.device("cpu"):
+            optimizer.zero_grad()
+            model(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+    return model
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_the_recorder_rests_where_it_costs_too_much(real_torch, everything):
+    """After the first passes of a quick loop our mode is gone, the script's stay; with `everything` it stays."""
+    depth = real_torch._C._len_torch_function_stack
+    mine = real_torch.device("cpu")
+    with mine, Recorder(real_torch, everything) as recorder:
+        before = depth()
+        with mine:
+            train(real_torch, recorder_module.PASSES + 5)
+            assert depth() == before + (1 if everything else 0)
+            assert len(recorder.passes) and recorder.walked == recorder_module.PASSES + 5
+        assert bool(recorder.rests) is not everything
+        real_torch.ones(1, requires_grad=True).exp()
+    assert depth() == 0
+
+
+def test_what_is_lost_after_that_is_said(real_torch, tmp_path):
+    """An error after the record: the line that failed, and how to have all recorded."""
+    program = f"""for _ in range({recorder_module.PASSES + 3}):
+    net(x).sum().backward()
+y = net(x).exp()
+y.mul_(2)
+y.sum().backward()"""
+    finding = found_in(real_torch, tmp_path, program)
+
+    assert [line.role for line in finding.lines] == ["failed"]
+    assert "--all" in finding.notes[-1]
+
+
+COMPILED = """import torch
+model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.GELU(), torch.nn.Linear(5, 2))
+model.compile(backend="aot_eager")
+x = torch.ones(2, 3, requires_grad=True)
+loss = model(x).mean()
+loss.backward(retain_graph=True)
+print("the end")
+"""
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("doubts", [[], ["--doubts"]])
+def test_what_is_compiled_raises_what_it_raises_without_us(tmp_path, doubts):
+    """torch.compile: its error about donated buffers, status 1, and why nothing is said about it."""
+    (tmp_path / "train.py").write_text(COMPILED)
+    call = [sys.executable, "-m", "backscope", *doubts, "train.py"]
+    done = subprocess.run(call, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 1 and not done.stdout
+    assert "donated buffers" in done.stderr

@@ -25,12 +25,11 @@ from backscope.explaining.about_writes import WRITING
 from backscope.graph.model import DETACHED, FREED, STALE
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import ask, is_module, is_tensor
-from backscope.pictures.dotsource import YELLOW
 from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
 
 ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
 HERE = "HERE"
-CODE = "background:#F0F0F0;color:#111111;padding:0 3px"  # a dark theme would else write dark on dark, or white on black
+CODE = "background:rgba(127,127,127,0.14);border-radius:3px;padding:0 3px"  # reads in light and dark
 NO_CURE = "What only silences it, or does nothing"
 LESSONS = {
     0: "start here", 1: "a computation is a graph", 2: "leaves and requires_grad", 3: "vector-Jacobian products",
@@ -237,12 +236,12 @@ class Explanation(Picture):
         if self._graph is not None:
             parts.append(f'<div style="margin:8px 0">{escape(self.seen)}</div>{super().html}')
         return (
-            '<div style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-left:6px solid '
-            f'{YELLOW};border-radius:6px;padding:10px;max-width:800px">{"".join(parts)}</div>'
+            '<div class="bs-panel" style="border:1px solid #8A8A8A;border-left:4px solid #B07A1E;border-radius:8px;'
+            f'padding:10px 16px;max-width:736px">{"".join(parts)}</div>'
         )
 
     def _lay_out(self):
-        return (None, "text") if self._graph is None else lay_out(self._graph, self._detail, self._marks)
+        return None if self._graph is None else lay_out(self._graph, self._detail, self._marks)
 
 
 def cures_of_a_write(name, leaf, usual):

@@ -11,16 +11,21 @@ written down twice.
 
 import copy
 import html
+import re
 from collections import Counter
 
 from backscope.graph import listing
 from backscope.graph.model import FREED, OK, STALE, Memory
-from backscope.pictures import dotsource, lanes, layout
 from backscope.pictures.draw import Picture
+from backscope.pictures.drawing import Drawing, arrows, node_card, value_card
+from backscope.pictures.style import HIGHEST, WIDEST, as_image, in_short
 
 NEW, CHANGED, GONE = "NEW", "CHANGED", "GONE"
 BEFORE, AFTER = 0, 1
-APART = 34  # points between the two pictures
+SIDES = ("before", "after")
+CAPTION = 24  # pixels above a side, for its name
+BETWEEN = 8  # pixels between two sides that stand beside each other
+SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 TOLD = 15  # changes that stand below the pictures; the text names all
 
 
@@ -73,25 +78,40 @@ class Comparison(Picture):
         return "\n".join(lines)
 
     @property
+    def svg(self):
+        """Both sides, one below the other, as one SVG."""
+        return stacked(self._sides())
+
+    @property
     def html(self):
-        """What the notebook shows: the pictures, and below them what changed."""
-        if self.svg is None or not self.changes:
-            return super().html
-        shown = "".join(f"<li>{html.escape(change)}</li>" for change in self.changes[:TOLD])
+        """What the notebook shows: the two pictures, beside each other if there is room, and below what changed."""
+        first, second = self._sides()
+        alt = in_short(self._in_sentences())
+        shown = as_image(first, "Before. " + alt) + "\n" + as_image(second, "After, in the same layout.")
+        told = "".join(f"<li>{html.escape(change)}</li>" for change in self.changes[:TOLD])
         more = len(self.changes) - TOLD
-        shown += f"<li>and {more} more</li>" if more > 0 else ""
-        return (
-            '<div style="background:#FFFFFF;color:#111111;border-radius:6px;padding:6px;max-width:800px">'
-            f'{super().html}<ul style="margin:4px 0">{shown}</ul></div>'
-        )
+        told += f"<li>and {more} more</li>" if more > 0 else ""
+        return shown + (f'<ul class="bs-changes" style="margin:4px 0">{told}</ul>' if told else "")
+
+    def _sides(self):
+        if self._drawn is None:
+            self._drawn = two_pages(self._pair, self._detail)
+        return self._drawn
 
     def _in_sentences(self):
         return [self.text.partition("\n")[0], *(f"{change}." for change in self.changes)]
 
-    def _lay_out(self):
-        """(svg or None, engine): beside or above each other, time to the right or down: what fits a screen best."""
-        ways = ((True, False), (True, True), (False, True), (False, False))
-        return layout.first_that_fits(PairDrawing(self._pair, self._detail, *way).source for way in ways)
+
+def stacked(svgs):
+    """SVGs one below the other in one: for a file, which has no page around it."""
+    sizes = [tuple(map(float, SIZE.search(svg).groups())) for svg in svgs]
+    width, height = max(w for w, _ in sizes), sum(h for _, h in sizes)
+    at, parts = 0, []
+    for svg, (_, high) in zip(svgs, sizes, strict=True):
+        parts.append(svg.replace("<svg ", f'<svg y="{at:g}" ', 1))
+        at += high
+    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n' + "".join(parts) + "</svg>\n"
 
 
 def told_briefly(graph):
@@ -446,64 +466,43 @@ def words(version):
 # --- one plan, written twice -------------------------------------------------------------------------------
 
 
-class PairDrawing(dotsource.Drawing):
-    """Places the things of both sides once, and writes each side with its own words."""
+class PairDrawing(Drawing):
+    """Places the things of all sides once, and writes each side with its own words.
 
-    def __init__(self, pair, detail, lies, beside):
-        self.pair, self.beside = pair, beside
-        self.which = AFTER
-        self.side_lines = {BEFORE: {}, AFTER: {}}
+    `pair` has two sides here; nothing in this class counts them.
+    """
+
+    def __init__(self, pair, detail, lies):
+        self.pair, self.which = pair, len(pair.sides) - 1
+        self.side_cards = [{} for _ in pair.sides]
         super().__init__(pair.both, detail, lies)
 
-    # --- boxes with room for the words of both sides ---
+    # --- boxes with room for the words of all sides ---
 
-    def sized(self, key, lane, what, size, said, double=False):
-        """A box that fits what either side says in it; `said(side)` gives the words."""
-        boxes = []
+    def value_cards(self, v):
+        found = []
         for which, side in enumerate(self.pair.sides):
-            lines = said(side)
-            if lines is None:
-                continue
-            self.marks = self.pair.marks[which]
-            lines = self.marked(what, lines)
-            self.side_lines[which][key] = lines
-            boxes.append(lanes.box(key, lane, lines, size, double))
-        widest = max(boxes, key=lambda one: one.width)
-        widest.height = max(one.height for one in boxes)
-        return widest
+            if side.values[v] is not None:
+                card = value_card(side, v, self.detail)
+                self.side_cards[which][f"v{v}"] = self.mark(card, ("value", v), self.pair.marks[which])
+                found.append(card)
+        return found
 
-    def new_node(self, i):
-        def said(side):
-            return None if side.nodes[i] is None else dotsource.node_words(side, i, self.lies, self.detail)
-
-        self.node_box[i] = self.sized(f"n{i}", lanes.BACK, ("node", i), 10, said)
-        return self.node_box[i]
-
-    def new_value(self, v):
-        def said(side):
-            return None if side.values[v] is None else dotsource.value_words(side, v, self.detail)
-
-        leaf = any(side.values[v] is not None and side.values[v].leaf for side in self.pair.sides)
-        self.value_box[v] = self.sized(f"v{v}", lanes.VALUE, ("value", v), 10, said, double=leaf)
-        return self.value_box[v]
-
-    def new_slot(self, i, k):
-        def said(side):
-            slot = side.nodes[i] and side.nodes[i].slots[k]
-            return None if slot is None else dotsource.slot_words(side, slot)
-
-        self.slot_box[i, k] = self.sized(f"s{i}_{k}", lanes.SAVED, ("slot", i, k), 9, said)
-        return self.slot_box[i, k]
-
-    def slot_count(self, i):
-        return len(self.pair.slots[i])
+    def node_cards(self, i):
+        found = []
+        for which, side in enumerate(self.pair.sides):
+            if side.nodes[i] is not None:
+                card = node_card(side, i, self.lies, self.detail)
+                self.side_cards[which][f"n{i}"] = self.mark(card, ("node", i), self.pair.marks[which], side.nodes[i])
+                found.append(card)
+        return found
 
     def connect(self):
-        """The arrows of both sides; each knows on which it is to be seen."""
+        """The arrows of all sides; each knows on which it is to be seen."""
         met = {}
         for which, side in enumerate(self.pair.sides):
-            for kind, tail, head, more in dotsource.arrows(side, self.detail):
-                key = kind, tail, head, more.get("label")
+            for kind, tail, head, more in arrows(side, self.detail):
+                key = kind, tail, head, more.get("label"), more.get("drawer")
                 if key not in met:
                     self.plan.connect(kind, self.box_of(*tail), self.box_of(*head), **more)
                     met[key] = self.plan.routes[-1]
@@ -511,11 +510,12 @@ class PairDrawing(dotsource.Drawing):
 
     # --- writing ---
 
-    def lines(self, box):
-        return self.side_lines[self.which].get(box.key, box.lines)
+    def turn_to(self, which):
+        """Write this side from now on."""
+        self.which, self.graph = which, self.pair.sides[which]
 
-    def room_for_hooks(self, box):
-        return max(dotsource.hooks_height(lines.get(box.key, ())) for lines in self.side_lines.values())
+    def card_of(self, box):
+        return self.side_cards[self.which].get(box.key)
 
     def memory_words(self, memory):
         words = super().memory_words(memory)
@@ -523,55 +523,63 @@ class PairDrawing(dotsource.Drawing):
         return words + ("  " + CHANGED if ("memory", self.which, m) in self.pair.marks[self.which] else "")
 
     def title(self):
-        return self.titles()[self.which]
-
-    def titles(self):
-        """The lines above each side; what is true of both stands above the first one only."""
-        first, second = (listing.facts(graph) for graph in self.pair.given)
-        return self.folded_lines(first), self.folded_lines([fact for fact in second if fact not in first])
-
-    def turn_to(self, which):
-        """Write this side from now on."""
-        self.which, self.graph, self.prefix = which, self.pair.sides[which], "ba"[which]
-        self.marks = self.pair.marks[which]
+        """The lines above this side; what is true of both stands above the first one only."""
+        graphs = self.pair.given
+        stale = set(listing.stale_facts(graphs[self.which]))
+        told = set() if not self.which else set(listing.facts(graphs[self.which - 1]))
+        return self.set_lines([(fact, fact in stale) for fact in listing.facts(graphs[self.which]) if fact not in told])
 
     def words(self):
-        """Every line of text on both sides."""
+        """Every piece of text on both sides."""
         found = ["before", "after"]
-        for which in (BEFORE, AFTER):
+        for which in range(len(self.pair.sides)):
             self.turn_to(which)
-            found += self.title() + [line for lines in self.side_lines[which].values() for line in lines]
+            found += [line for line, *_ in self.title()] + list(filter(None, self.lane_words()))
+            found += [words for card in self.side_cards[which].values() for words in card.words]
             found += [self.memory_words(memory) for memory in self.graph.memories]
             found += [r.label for r in self.plan.routes if which in r.sides and r.label]
         return found
 
-    def source(self):
-        dot = dotsource.new_page()
-        wide, tall = self.right - self.left, self.bottom - self.top
-        captions = [tall + 14 + len(lines) * 12 for lines in self.titles()]
-        if self.beside:
-            captions = [max(captions)] * 2
-        places = [(0, 0 if self.beside else captions[AFTER] + 26 + APART), (wide + APART if self.beside else 0, 0)]
-        for which, (x, y) in enumerate(places):
-            self.turn_to(which)
-            self.shift = x, y
-            self.write(dot)
-            caption = ["after" if which else "before"]
-            dotsource.write_text(dot, f"{self.prefix}side", caption, (x, y + captions[which]), 14)
-            for name, end in (("first", x), ("last", x + wide)):  # nothing to see: both sides are equally wide
-                dot.node(self.prefix + name, "", style="invis", width="0.01", height="0.01", pos=f"{end:.1f},{y:.1f}")
-        return dot.source
-
-    def shows(self, box):
-        return box.key in self.side_lines[self.which]
-
-    def write_route(self, dot, r):
+    def write_route(self, page, r, kind=None):
         if self.which not in r.sides:
             return
-        r.slot = r.sides[self.which].get("slot")
         r.dotted = r.sides[self.which].get("dotted", False)
-        both = all(k.key in self.side_lines[1 - self.which] for k in (r.tail, r.head))
-        if len(r.sides) == 1 and both and r.kind in ("next", "made"):
-            wide = {"color": dotsource.YELLOW, "penwidth": "6", "style": "solid", "arrowhead": "none", "label": ""}
-            super().write_route(dot, r, **wide)
-        super().write_route(dot, r)
+        r.drawer = r.sides[self.which].get("drawer", 0)
+        others = [cards for k, cards in enumerate(self.side_cards) if k not in r.sides]
+        if r.kind in ("next", "made") and any(r.tail.key in cards and r.head.key in cards for cards in others):
+            page.arrow("new", [self.turn(*p) for p in r.points], curved=r.curved)
+        super().write_route(page, r, kind)
+
+    def write_words(self, page, r):
+        if self.which in r.sides:
+            super().write_words(page, r)
+
+    def page_of(self, which):
+        """One side as a page of its own, with its name at the top."""
+        self.turn_to(which)
+        return self.svg()
+
+    def room_above(self):
+        return super().room_above() + CAPTION
+
+    def write_title(self, page):
+        x, y = self.shift[0], self.shift[1] - self.room_above()
+        page.text(x, y + 14, SIDES[self.which], "name", "ink", "start")
+        super().write_title(page)
+
+
+def two_pages(pair, detail):
+    """The SVG of both sides, of one size: beside each other where the column has room for two, else below."""
+    best = None
+    for lies, beside in ((True, False), (False, True), (False, False)):
+        drawing = PairDrawing(pair, detail, lies)
+        drawing.column = (WIDEST - BETWEEN) / 2 if beside else WIDEST
+        pages = [drawing.page_of(which) for which in (BEFORE, AFTER)]
+        wide, high = max(page.width for page in pages), max(page.height for page in pages)
+        room = ((WIDEST - BETWEEN) / 2, HIGHEST) if beside else (WIDEST, HIGHEST / 2)
+        scale = min(1, room[0] / wide, room[1] / high)
+        if best is None or scale > best[0]:
+            best = scale, pages
+        if scale == 1:
+            break
+    return [page.svg(best[0]) for page in best[1]]

@@ -49,6 +49,7 @@ class Slot:
     state: str
     value: int | None = None  # the value that it holds, when that has a box of its own
     content: str = ""  # what it holds, when nothing else shows it
+    wrote: str = ""  # the line of code that wrote into it since, when somebody knows
     saved: int | None = None  # the version when it was saved
     now: int | None = None  # the version now
 
@@ -63,6 +64,7 @@ class Back:
     slots: list = field(default_factory=list)
     kept: list = field(default_factory=list)  # (name, number) pairs such as ("exponent", "2")
     leaf: int | None = None  # AccumulateGrad only: index of the value that it adds to
+    slopes: dict = field(default_factory=dict)  # input number -> its slope in words, when asked for
     folded: int = 0  # how many nodes this box stands for
     folded_slots: dict = field(default_factory=dict)  # state -> how many of them
     lines: list = field(default_factory=list)  # a folded box's own words

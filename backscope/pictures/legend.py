@@ -1,87 +1,124 @@
-"""`draw.legend()`: what the boxes, arrows and words of the pictures mean. One legend for all of them.
+"""`draw.legend()`: what the boxes, arrows and words of the pictures mean, a few signs a time.
 
-The samples are drawn with the colours of dotsource.py. It is a table and no drawing, so it needs no layout engine.
+The samples are drawn by what draws the pictures, so they cannot differ from them.
 """
 
-import html
+from backscope.pictures.cards import Card, Drawer
+from backscope.pictures.style import MARGIN, WIDEST, Page, as_image, wrapped
 
-from backscope.pictures import dotsource as colours
-
-BOX = "display:inline-block;padding:2px 8px;font-size:12px;white-space:nowrap;color:#111111;"
-CELL = (
-    "padding:4px 10px;border:0;background:#FFFFFF;color:#111111;text-align:left;vertical-align:middle;font-size:13px;"
-)
+ROW, MIDDLE = 40, 96  # pixels: from one row to the next; the middle of the samples
+NAME, WORDS = 190, 342  # where the sign's name and its words begin
 
 
-def box(words, paper, ink, border="1px solid", radius=9):
-    """A sample of a box."""
-    return f'<span style="{BOX}background:{paper};border:{border} {ink};border-radius:{radius}px">{words}</span>'
+def tensor(name, second="", kind="tensor", double=False):
+    colour = "ink" if kind == "plain" else "tensor_t"
+    small = "ink2" if kind == "plain" else "tensor_t"
+    return Card(kind, [[(name, "tensor", colour), *([(second, "small", small)] if second else [])]], double=double)
 
 
-def arrow(kind, ink, words, width=1):
-    """A sample of an arrow: a line of this kind, and its head."""
-    line = f"display:inline-block;width:46px;border-top:{width}px {kind} {ink};vertical-align:middle"
-    return f'<span style="{line}"></span><span style="color:{ink}">▶</span> <span style="font-size:12px">{words}</span>'
+def drawer(first, second, kind="slot", colour="ink2"):
+    bold = "strong" if kind == "stale" else "small"
+    return Drawer([[(first, "value", colour if kind == "stale" else "ink"), (second, bold, colour)]], kind)
 
 
-SAMPLES = (
-    (box("h  v0", colours.PALE_BLUE, colours.BLUE), "tensor",
-     "a tensor with its value; v0 is its version: how often its memory was written to"),
-    (box("w  leaf", colours.PALE_BLUE, colours.BLUE, "3px double"), "double border",
-     "a leaf: no recorded operation has made it"),
-    (box("x  no grad", colours.PALE_PLAIN, colours.PLAIN), "grey tensor", "a tensor that needs no gradient"),
-    (box("W  frozen", "#FFFFFF", colours.BLUE, "3px double"), "white tensor",
-     "a parameter that is frozen: it does not require grad"),
-    (box("2  MulBackward0", colours.PALE_GREY, colours.GREY, radius=0), "grey box, sharp corners",
-     "the node of an operation; the number says in which order nodes were made"),
-    (box("AccumulateGrad", colours.PALE_GREEN, colours.GREEN, radius=0), "green box",
-     "the end of a path: it adds what arrives to the .grad of a leaf"),
-    (box("saved self = x<br>v0, now v0", "#FFFFFF", colours.NOTE, radius=0), "note",
-     "a tensor that a node has saved for backward: its name, its version then, and now"),
-    (box("saved self = x<br>v0, now v1<br>STALE", colours.PALE_VERMILLION, colours.VERMILLION, "3px solid", 0),
-     "orange note, STALE", "a saved tensor whose memory was written to since: backward raises there"),
-    (box("saved self<br>FREED", "#FFFFFF", colours.NOTE, radius=0), "note, FREED",
-     "a saved tensor that a backward pass has let go of: a second pass raises there"),
-    (arrow("solid", colours.INK, "0", 3), "thick black arrow",
-     "the way back: to the node of an operand; the digit says which operand"),
-    (arrow("solid", colours.GREY, "1", 2).replace("▶", "○"), "short line with a ring",
-     "an arrow to nothing: this operand wants no gradient"),
-    (arrow("solid", colours.GREEN, "", 2), "green arrow", "from an AccumulateGrad to its leaf, whose .grad it fills"),
-    (arrow("dashed", colours.NOTE, ""), "dashed grey line", "from a node to what it has saved"),
-    (arrow("solid", colours.BLUE, ""), "thin blue arrow", "your computation, from an operand to the result"),
-    (arrow("dotted", colours.BLUE, ""), "dotted blue arrow", "from a result to its node: its grad_fn"),
-    (arrow("dashed", colours.PURPLE, ""), "dashed purple arrow", "from a base to its view, which looks at its memory"),
-    (box("a, b", "#FFFFFF", colours.PURPLE, "2px dashed"), "dashed frame",
-     "tensors that share one memory and one counter"),
-    (box("1 hook", colours.PALE_BROWN, colours.BROWN, radius=0), "small brown box",
-     "hooks, below what they are registered on"),
-    (box("<b>ready · next</b>", "#FFE9B0", "#A86400", "2px solid", 0), "step: yellow",
-     "a node that has all its gradients; the next one to run says so"),
-    (box('<b style="color:#FFFFFF">HAS RUN</b>', colours.BLUE, "#004B76", "2px solid", 0), "step: blue",
-     "the node of this step, just after it has run; what it has sent stands at its arrows"),
+def node(kind="node", words="Mul", more="Backward0"):
+    return Card(kind, [[("1", "small", "ink2"), (words, "name", "ink"), (more, "small", "ink2")]])
+
+
+# (first lesson, name, words, sample): a Card, a Drawer, or the kind of an arrow and the digit at its tail.
+SIGNS = (
+    (0, "tensor", "a value that a name of yours, or the graph, still holds", tensor("y", "12.")),
+    (0, "leaf: double border", "a tensor that you made; no operation computed it", tensor("x", "3.", double=True)),
+    (0, "node", "what an operation left behind; numbered as they were made", node()),
+    (0, "AccumulateGrad", "the node of a leaf: it adds what arrives to the leaf's .grad",
+     Card("acc", [[("AccumulateGrad", "news", "acc_t")]])),
+    (0, "dark arrow", "the way back, to the node of an operand; the digit says which", ("back", "0")),
+    (0, "thin blue arrow", "your computation, from an operand to the result", ("forward", "")),
+    (0, "dotted blue arrow", "from a result to its node: its grad_fn", ("made", "")),
+    (1, "v0", "a tensor's version: how often its memory was written into", tensor("h", "v0")),
+    (2, "grey tensor", "it needs no gradient", tensor("x", "no grad", "plain", double=True)),
+    (2, "white tensor", "a parameter that is frozen: it does not require grad", tensor("W", "frozen", "frozen", True)),
+    (2, "line with a ring", "an arrow to nothing: this operand wants no gradient", ("nothing", "1")),
+    (2, "green arrow", "from an AccumulateGrad to its leaf, whose .grad it fills", ("grad", "")),
+    (4, "step: amber", "the node that has just run; the gradients that it sent stand at its arrows",
+     Card("run", [[("Mul", "name", "run_t"), ("has just run", "strong", "run_t")]])),
+    (6, "drawer", "what the node saved for backward: its version then, and now", drawer("self = x", "v0, now v0")),
+    (6, "dashed drawer, FREED", "a backward pass let go of it: a second pass raises there",
+     drawer("self", "FREED", "gone")),
+    (7, "orange drawer, STALE", "it was written into since it was saved: backward raises there",
+     drawer("self = x", "v0, now v1 STALE", "stale", "stale_t")),
+    (8, "dashed frame", "tensors that share one memory and one counter", ("frame", "")),
+    (8, "dashed purple arrow", "from a base to its view, which looks at its memory", ("view", "")),
+    (12, "amber drawer", "hooks, in the box of what they are registered on",
+     Drawer([[("1 hook", "value", "run_t")]], "run")),
 )  # fmt: skip
 
 
 class Legend:
-    """The table: shown under a cell, printed elsewhere."""
+    """Some of the signs: shown under a cell, printed elsewhere."""
+
+    def __init__(self, signs, more):
+        self.signs, self.more = signs, more
 
     def __str__(self):
-        wide = max(len(name) for _, name, _ in SAMPLES)
-        return "\n".join(f"{name:{wide}}  {words}" for _, name, words in SAMPLES)
+        wide = max(len(name) for _, name, _, _ in self.signs)
+        lines = [f"{name:{wide}}  {words}" for _, name, words, _ in self.signs]
+        return "\n".join(lines + [self.more] * bool(self.more))
 
     __repr__ = __str__
 
+    @property
+    def svg(self):
+        """The signs, one a row."""
+        row = ROW if len(self.signs) <= 12 else 31
+        page = Page(WIDEST, row * len(self.signs) + MARGIN + (28 if self.more else 0), "Legend of the pictures.")
+        for k, (_, name, words, sample) in enumerate(self.signs):
+            y = MARGIN / 2 + row * (k + 0.5)
+            draw_sample(page, sample, y)
+            page.text(NAME, y + 4.5, name, "news", "ink", "start")
+            lines = wrapped(words, WIDEST - WORDS - MARGIN, "text")
+            for j, line in enumerate(lines):
+                page.text(WORDS, y + 4.5 + 16 * (j - (len(lines) - 1) / 2), line, "text", "ink2", "start")
+        if self.more:
+            page.text(NAME, page.height - 14, self.more, "small", "ink2", "start")
+        return page.svg()
+
     def _repr_mimebundle_(self, include=None, exclude=None):
-        rows = (
-            f'<tr style="background:#FFFFFF"><td style="{CELL}">{sample}</td>'
-            f'<td style="{CELL}"><b>{html.escape(name)}</b>: {html.escape(words)}</td></tr>'
-            for sample, name, words in SAMPLES
-        )
-        table = f'<table style="border-collapse:collapse">{"".join(rows)}</table>'
-        paper = "background:#FFFFFF;border:1px solid #BBBBBB;border-radius:6px;padding:8px 12px;width:fit-content"
-        return {"text/plain": str(self), "text/html": f'<div style="{paper}">{table}</div>'}
+        return {"text/plain": str(self), "text/html": as_image(self.svg, "Legend of the pictures: see the text.")}
 
 
-def legend():
-    """What the boxes, arrows and words of `draw`, `compare` and `step` mean."""
-    return Legend()
+def draw_sample(page, sample, y):
+    """A sample whose middle is at this height."""
+    if isinstance(sample, Card):
+        width, height = sample.size(True)
+        sample.write(page, MIDDLE - width / 2, y - height / 2, width, height, True)
+    elif isinstance(sample, Drawer):
+        sample.write(page, MIDDLE - sample.width / 2, y - sample.height / 2, sample.width, sample.height)
+    elif sample[0] == "frame":
+        page.rect("mem", 26, y - 13, 140, 26, 12, 1.5, "6 4")
+        page.text(MIDDLE, y + 4, "one memory · v1", "label", "mem_t")
+    else:
+        kind, digit = sample
+        ends = [(36, y), (156, y)] if kind in ("forward", "made", "view", "grad") else [(156, y), (36, y)]
+        if kind == "nothing":
+            ends = [(120, y), (76, y)]
+            page.ring("nothing", 73, y)
+        page.arrow(kind, ends)
+        if digit:
+            page.text(ends[0][0] - 8, y - 6, digit, "small", "ink2")
+
+
+def legend(lesson=0):
+    """What the boxes, arrows and words of `draw`, `compare`, `step` and `film` mean.
+
+    Parameters
+        lesson      draw.legend(7) shows the signs that lesson 7 brings, draw.legend() the first seven, and
+                    draw.legend("all") all that there are.
+
+    Raises ValueError for a lesson that brings no sign.
+    """
+    chosen = [sign for sign in SIGNS if lesson in ("all", sign[0])]
+    if not chosen:
+        numbers = ", ".join(map(str, sorted({sign[0] for sign in SIGNS})))
+        raise ValueError(f'draw.legend({lesson!r}): signs come with lessons {numbers}; draw.legend("all") shows all.')
+    return Legend(chosen, "" if lesson == "all" else 'draw.legend("all") shows every sign there is.')

@@ -12,8 +12,8 @@ import re
 
 from backscope.graph.model import FREED
 from backscope.pictures import layout
-from backscope.pictures.dotsource import short
-from backscope.pictures.lanes import text_width
+from backscope.pictures.drawing import short
+from backscope.pictures.style import text_width
 from backscope.stepping import step_text
 
 WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels

@@ -1,18 +1,17 @@
 """compare.py: what changed between two drawings, in words and highlighted, in one placement."""
 
-import html
 import re
 from pathlib import Path
 
 import pytest
 
 import course_lib
-from backscope.graph.compare import AFTER, BEFORE, PairDrawing, compare
-from backscope.pictures import layout
-from backscope.pictures.dotsource import YELLOW
+from backscope.graph.compare import AFTER, BEFORE, SIZE, PairDrawing, compare
 from backscope.pictures.draw import draw
+from backscope.pictures.style import HIGHEST, WIDEST
 from tests.teach import compare_programs
 from tests.teach.refusals import raises
+from tests.teach.test_layout import words_in
 
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 TEXTS = re.split(r"^===== (\w+)\n", (Path(__file__).parent / "compare_listings.txt").read_text("utf-8"), flags=re.M)[1:]
@@ -34,26 +33,24 @@ def test_changes_in_words(torch, program):
 @pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
 def test_common_things_stand_at_the_same_place(program, lies):
     """A box that is in both pictures has the same place and size in both; the corner differs by one shift."""
-    drawing = PairDrawing(program(course_lib)._pair, 1, lies, beside=not lies)
-    found = {}
-    for line in drawing.source().splitlines():
-        box = re.match(r"\s*([ba])([nvs]\d\w*) \[.*width=", line)
-        if box:
-            found[box[1], box[2]] = re.search(r'pos="([\d.]+),([\d.]+)"', line)
-    common = {key for side, key in found if side == "b" and ("a", key) in found}
-    xy = {key: tuple(map(float, place.groups())) for key, place in found.items()}
-    shifts = {tuple(round(p - q, 1) for p, q in zip(xy["b", k], xy["a", k], strict=True)) for k in common}
+    drawing = PairDrawing(program(course_lib)._pair, 1, lies)
+    found = []
+    for which in (BEFORE, AFTER):
+        drawing.page_of(which)
+        found.append({box.key: drawing.corner(box) for box in drawing.plan.boxes if drawing.card_of(box)})
+    common = set(found[BEFORE]) & set(found[AFTER])
+    shifts = {
+        tuple(round(p - q, 1) for p, q in zip(found[BEFORE][key], found[AFTER][key], strict=True)) for key in common
+    }
 
-    assert common
-    assert max(x for x, _ in shifts) - min(x for x, _ in shifts) < 0.35  # written with one decimal
-    assert max(y for _, y in shifts) - min(y for _, y in shifts) < 0.35  # written with one decimal
+    assert common and len(shifts) == 1 and shifts.pop()[0] == 0
 
 
 @PROGRAMS
 @pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])
 def test_values_stand_beside_the_node_that_made_them(program, lies):
     """A value that was made by a node on either side does not stand among the inputs, in front of that node."""
-    drawing = PairDrawing(program(course_lib)._pair, 1, lies, beside=False)
+    drawing = PairDrawing(program(course_lib)._pair, 1, lies)
     for side in drawing.pair.sides:
         for v, value in enumerate(side.values):
             if value is not None and value.node is not None:
@@ -62,7 +59,7 @@ def test_values_stand_beside_the_node_that_made_them(program, lies):
 
 @PROGRAMS
 def test_marks_and_sentences_agree(program):
-    """Whatever has a sentence is marked on its side, and nothing else is; without changes there is no yellow."""
+    """Whatever has a sentence is marked on its side, and nothing else is; without changes nothing is amber."""
     comparison = program(course_lib)
     pair = comparison._pair
     told = {what for what, _ in pair.changes if what is not None and what[0] != "memory"}
@@ -70,33 +67,22 @@ def test_marks_and_sentences_agree(program):
     new_or_gone = {what for side in pair.marks for what, word in side.items() if word != "CHANGED"}
 
     assert told <= marked and marked - told <= new_or_gone
-    assert bool(comparison.changes) == (YELLOW.lower() in (comparison.svg or YELLOW).lower())
+    assert bool(comparison.changes) == ('class="run"' in comparison.svg)
 
 
 @PROGRAMS
-@pytest.mark.parametrize("engine", ["dot", "wasm"])
-def test_every_word_of_both_sides_is_drawn(program, engine, monkeypatch):
-    """Both sides' words, and the marks, are in the picture that each layout engine makes."""
-    monkeypatch.setenv("COURSE_LAYOUT", engine)
-    if layout.layout_engine()[0] != engine:
-        pytest.skip(f"{engine} is not here: " + layout.layout_engine()[1])
-    pair = program(course_lib)._pair
-    for lies, beside in ((True, False), (False, True), (False, False)):
-        drawing = PairDrawing(pair, 1, lies, beside)
-        svg, _ = layout.render(drawing.source())
-        texts = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-        squeezed = {" ".join(text.split()) for text in texts}
+def test_every_word_of_both_sides_is_drawn(program):
+    """Both sides' words, and the marks, are in the pictures; both have one size, and both fit the column."""
+    comparison = program(course_lib)
+    for lies in (True, False):
+        drawing = PairDrawing(comparison._pair, 1, lies)
+        drawn = "".join(drawing.page_of(which).svg() for which in (BEFORE, AFTER))
 
-        assert {" ".join(words.split()) for words in drawing.words()} <= squeezed
+        assert {" ".join(words.split()) for words in drawing.words()} <= words_in(drawn)
+    first, second = (SIZE.search(svg).groups() for svg in comparison._sides())
 
-
-def test_without_an_engine_the_changes_are_shown(monkeypatch):
-    """COURSE_LAYOUT=text shows the words."""
-    monkeypatch.setenv("COURSE_LAYOUT", "text")
-    comparison = compare_programs.backward(course_lib)
-
-    assert comparison.svg is None
-    assert "x.grad: None -&gt; [14.78, 109.2]" in comparison.html
+    assert first[0] == second[0] and float(first[0]) <= WIDEST
+    assert float(first[1]) + float(second[1]) <= 2 * HIGHEST
 
 
 def test_an_id_that_comes_back_is_another_tensor(torch):
@@ -129,8 +115,6 @@ def test_not_a_drawing(wrong):
 def test_changes_stand_below_the_pictures():
     """A sighted reader gets the list too; of many changes the first fifteen."""
     comparison = compare_programs.backward(course_lib)
-    if comparison.svg is None:
-        pytest.skip("no layout engine here")
 
     assert "<li>x.grad: None -&gt; [14.78, 109.2]</li>" in comparison.html
     assert "<ul" not in compare_programs.nothing(course_lib).html

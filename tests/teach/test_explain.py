@@ -349,7 +349,7 @@ def test_text_is_complete(torch):
     ]  # fmt: skip
 
     assert places == sorted(places)
-    assert told.svg is None or told.svg.count(">HERE<") == 1
+    assert told.svg.count(">HERE<") == 1
 
 
 def test_html_is_a_card(torch):
@@ -360,7 +360,7 @@ def test_html_is_a_card(torch):
     card = explain(caught.value, x).html
 
     assert card.startswith("<div") and ">y = x + 1</code>" in card
-    assert ("<img alt=" in card) or ("<pre" in card)
+    assert "<img " in card
     assert "<script>" not in explain("RuntimeError: <script>alert(1)</script>").html
 
 

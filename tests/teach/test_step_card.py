@@ -10,7 +10,7 @@ import pytest
 
 import course_lib
 from backscope.pictures import layout
-from backscope.pictures.lanes import text_width
+from backscope.pictures.style import text_width
 from backscope.stepping.step import step
 from tests.teach.step_programs import FAILING, FINE, diamond, leaf
 

@@ -384,7 +384,7 @@ def test_the_short_name_loads_nothing_but_numpy():
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, env=environment(), capture_output=True, text=True, timeout=60)
 
-    assert done.stdout == "['compare', 'draw', 'explain', 'ledger', 'step', 'watch']\n[]\n"
+    assert done.stdout == "['compare', 'draw', 'explain', 'film', 'ledger', 'step', 'watch']\n[]\n"
 
 
 def train(torch, passes):

@@ -1,0 +1,1 @@
+"""Run a short program statement by statement, and show the graph after each: `backscope.film`."""

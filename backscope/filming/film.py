@@ -1,0 +1,135 @@
+"""`film("…")`, `film(function, *args)`, `%%film`: a short program, statement by statement, and the graph after each.
+
+What to read: camera.py (running the program), reel.py (what is the same in all frames), words.py (what a line
+changed), picture.py (one layout for all frames), card.py (what the notebook shows).
+"""
+
+import gc
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from backscope.filming import camera as cameras
+from backscope.filming import words
+from backscope.filming.reel import Reel
+
+LINES, NODES = 30, 60  # of a program; of all its frames together
+
+
+def film(program: str | Callable, *args: object, enter: bool = True) -> "Film":
+    """Run a short program and show what each of its statements did to the graph, on our engine and on PyTorch.
+
+        film('''
+        w = torch.tensor([2.0, 1.0], requires_grad=True)
+        y = w.exp()
+        y += 1
+        y.sum().backward()
+        ''')
+
+    Parameters
+        program     the source; it sees the caller's names, and its own stay inside the film. Or a function: it is
+                    called with `args`, and the statements of its body are the film. In a notebook, `%%film` on the
+                    first line of a cell films the cell, whose names stay as they would without it.
+        enter       True shows each turn of a loop and each call of a function that the program defines, statement by
+                    statement. False makes a loop or a call one frame. `%%film enter=False` in a cell.
+
+    Returns a Film. A notebook shows a card to page through: buttons, a slider, the arrow keys. print() writes what each
+    line changed; .text and .html are its forms, .changes(4) the sentences on a frame, len() the number of frames, and
+    .save("film.html") or .save("film.txt") writes a file. An error ends the film: the last frame shows it, with the
+    line that is to blame, and .error holds it. It is not raised.
+    Grad mode, default dtype and anomaly mode are afterwards as they were, and no tensor is kept alive.
+    Limits: 30 lines, 40 frames (of a longer run the last frame, too), 60 nodes. A program that runs more than 10,000
+    statements is stopped. Inside hooks, and inside the backward of a Function, there are no frames.
+    """
+    if callable(program):
+        return film_function(program, args, enter)
+    if not isinstance(program, str):
+        raise TypeError(f"film() takes a program as text, or a function; not {type(program).__name__}.")
+    if args:
+        raise TypeError("film() of a text takes no arguments; the program sees the names around it.")
+    caller = sys._getframe(1)
+    return shoot(textwrap.dedent(program).strip("\n"), enter, {**caller.f_globals, **caller.f_locals})
+
+
+def film_function(function, args, enter):
+    """The film of a call."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function)).rstrip()
+        outside = inspect.getclosurevars(function).nonlocals
+    except (OSError, TypeError):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TypeError(f"film() needs the source of {name}, and finds none: give it the program as text.") from None
+    if not source.lstrip("@").startswith(("def ", "async def ")) and "\ndef " not in source:
+        raise TypeError("film() of a function needs a `def` of its own: a lambda has no statements.")
+    return shoot(source, enter, {**function.__globals__, **outside}, function.__name__, args)
+
+
+def shoot(source, enter, scope, function=None, args=()):
+    """Run the program and make the film; what is wrong with the program is told by the film."""
+    lines = sum(bool(line.strip()) and not line.strip().startswith("#") for line in source.split("\n"))
+    if lines > LINES:
+        return Film(source, notes=[f"film() shows programs of up to {LINES} lines, and this one has {lines:,}: it has "
+                                   "not run. Film the lines that matter, or one function."])  # fmt: skip
+    try:
+        script = cameras.Script(source, enter)
+    except SyntaxError as error:
+        return Film(source, notes=[f"Line {error.lineno} is no Python: {error.msg}. Nothing has run."], error=error)
+    camera = cameras.Camera(script)
+    camera.run(scope, function, args)
+    scope = args = None
+    if script.defines:
+        gc.collect()  # functions of the program and the names around them hold each other
+    return Film(source, camera.frames, camera.notes, camera.error, camera.left_out)
+
+
+class Film:
+    """What `film` returns: a notebook shows a card to page through, print() writes what each line changed."""
+
+    def __init__(self, source, frames=(), notes=(), error=None, left_out=0):
+        self.source, self.error = source, error
+        self.reel = Reel(shown(list(frames)))
+        self._changes = [words.Changes(self.reel, k) for k in range(len(self))]
+        self.notes = list(notes)
+        if left_out:
+            self.notes.append(
+                f"{words.count(left_out, 'step')} before the last frame {'is' if left_out == 1 else 'are'} not shown."
+            )
+        if self.reel.count > NODES:
+            self.notes.append(
+                f"The frames have {self.reel.count} nodes together, and a picture holds {NODES}: in words only."
+            )
+
+    def __len__(self) -> int:
+        return len(self.reel.frames)
+
+    def changes(self, k: int) -> list[str]:
+        """Say what the line of a frame changed."""
+        return self._changes[k].sentences or ["changes nothing that is shown here"]
+
+    @property
+    def text(self) -> str:
+        """Say what each line changed."""
+        return words.text(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the film to a .html or .txt file."""
+        path = Path(path)
+        if path.suffix == ".txt":
+            path.write_text(self.text + "\n", encoding="utf-8")
+        else:
+            ending = repr(path.suffix) if path.suffix else "a name without an ending"
+            raise ValueError(f"save() writes .html or .txt files, not {ending}.")
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+def shown(frames):
+    """The frames without those at the beginning that show nothing yet."""
+    while frames and not (frames[0].graph.values or frames[0].error or frames[0].printed):
+        frames = frames[1:]
+    return frames

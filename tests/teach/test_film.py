@@ -1,0 +1,227 @@
+"""film: a program statement by statement; the same words on both libraries; nothing that goes wrong is ours."""
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+import course_lib
+from backscope import film
+
+REF = weakref.ref  # for the programs, which see the names of this file
+IN_PLACE = """
+w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+x = torch.tensor([0.2, 0.4, 0.8])
+gate = torch.tensor([0.0, 2.0, 2.0])
+h = torch.tanh(w * x)
+h *= gate
+loss = h.sum()
+loss.backward()
+"""
+IN_PLACE_TEXT = """\
+A film of 7 frames, and an error at the end.
+
+1. line 1: w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+   new: w = [2., 1., 0.5], v0, a leaf that requires grad
+
+2. line 2: x = torch.tensor([0.2, 0.4, 0.8])
+   new: x = [0.2, 0.4, 0.8], v0, no grad
+
+3. line 3: gate = torch.tensor([0.0, 2.0, 2.0])
+   new: gate = [0., 2., 2.], v0, no grad
+
+4. line 4: h = torch.tanh(w * x)
+   new: h = [0.3799, 0.3799, 0.3799], v0, made by 2 TanhBackward0
+   new nodes: 1 MulBackward0 (saved other = x), 2 TanhBackward0 (saved result = h)
+
+5. line 5: h *= gate
+   STALE: 2 TanhBackward0 saved result = h at v0, and its memory is at v1 now
+   h: [0.3799, 0.3799, 0.3799] -> [0., 0.7599, 0.7599], v0 -> v1
+   h.grad_fn: 2 TanhBackward0 -> 3 MulBackward0
+   new node: 3 MulBackward0 (saved other = gate)
+
+6. line 6: loss = h.sum()
+   new: loss = 1.52, v0, made by 4 SumBackward0
+   new node: 4 SumBackward0
+
+7. line 7 raises: loss.backward()
+   raises RuntimeError: one of the variables needed for gradient computation has been modified by an inplace \
+operation: [torch.FloatTensor [3]], which is output 0 of Tanh, is at version 1; expected version 0 instead.
+   line 5 wrote into what 2 TanhBackward0 had saved as result
+   FREED: other of 3 MulBackward0"""
+
+
+def test_a_film_in_words(torch):
+    """Each statement is a frame; each frame says what the line changed, the point first; the error is the last."""
+    seen = film(IN_PLACE)
+
+    assert seen.text == str(seen) == repr(seen) == IN_PLACE_TEXT
+    assert len(seen) == 7
+    assert type(seen.error) is RuntimeError and seen.error.__traceback__ is None
+
+
+def test_a_function_is_called_and_its_body_filmed(torch):
+    """film(function, *args) runs the function with these arguments, and each statement of its body is a frame."""
+
+    def scaled(a, b):
+        """Multiply, then write through a view."""
+        c = a * b
+        c[0].mul_(3)
+        return c.sum()
+
+    seen = film(scaled, torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0]))
+
+    assert [frame.title for frame in seen.reel.frames] == ["line 1", "line 3", "line 4", "line 5"]
+    assert seen.changes(0)[0] == "new: a = [1., 2.], v0, a leaf that requires grad"
+    assert "c: [3., 8.] -> [9., 8.], v0 -> v1" in seen.changes(2)
+    assert seen.changes(3)[0].startswith("new: returned = 17., v0")
+
+
+LOOP = """
+w = torch.tensor(1.0, requires_grad=True)
+def f(x):
+    a = x * 2
+    return a.exp()
+for i in range(2):
+    loss = f(w)
+    loss.backward()
+"""
+
+
+def test_loops_and_calls_are_entered_or_are_one_frame(torch):
+    """Each turn of a loop and each call of a function of the program has its frames; with enter=False it is one."""
+    titles = [frame.title for frame in film(LOOP).reel.frames]
+
+    assert titles == [
+        "line 1", "line 3 in f", "line 4 in f", "line 6", "line 7",
+        "line 3 in f, time 2", "line 4 in f, time 2", "line 6, time 2", "line 7, time 2",
+    ]  # fmt: skip
+    assert [frame.title for frame in film(LOOP, enter=False).reel.frames] == ["line 1", "line 5"]
+
+
+def test_names_of_the_caller_are_seen_and_not_touched(torch):
+    """The program sees the names around it; what it assigns stays inside, also where a name means something else."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = "mine"
+    seen = film("y = x * x\ny.sum().backward()")
+
+    assert y == "mine" and x.grad.tolist() == [2.0, 4.0]
+    assert seen.reel.frames[0].title == "before the first line"
+    assert seen.changes(0) == ["there is: x = [1., 2.], v0, a leaf that requires grad"]
+
+
+# --- bad input -----------------------------------------------------------------------------------------------
+
+
+def test_a_film_of_nothing(torch):
+    """Of no program, and of one that makes no tensor, there is a sentence."""
+    for program in ("", "# only a comment", "a = 1"):
+        assert film(program).text.startswith("A film of nothing")
+
+
+def test_ten_thousand_lines_do_not_run(torch):
+    """A long program is refused in a sentence before anything has run."""
+    ran = []
+    seen = film("ran.append(1)\n" * 10_000)
+
+    assert ran == []
+    assert "up to 30 lines, and this one has 10,000: it has not run" in seen.text
+
+
+def test_no_python_is_told_in_a_sentence(torch):
+    seen = film("a = 1\nb = = 2")
+
+    assert "Line 2 is no Python: invalid syntax. Nothing has run." in seen.text
+    assert isinstance(seen.error, SyntaxError)
+
+
+STUBBORN = """
+def f():
+    while True:
+        try:
+            x * 2
+        except BaseException:
+            pass
+f()"""
+
+
+@pytest.mark.parametrize("loop", ["while True:\n    pass", "while True:\n    x = x + 1", STUBBORN])
+def test_an_endless_loop_is_stopped(torch, loop):
+    seen = film("x = torch.ones(2)\n" + loop)
+
+    assert "The program was stopped after 10,000 statements: a loop without an end?" in seen.text
+    assert 1 <= len(seen) <= 40
+
+
+def test_a_long_run_shows_its_last_frame(torch):
+    seen = film("x = torch.zeros(1)\nfor i in range(100):\n    x += 1")
+
+    assert len(seen) == 40
+    assert "61 steps before the last frame are not shown." in seen.text
+    assert seen.changes(39) == ["x: [38.] -> [100.], v38 -> v100"]
+
+
+def test_a_megabyte_that_is_printed_is_cut(torch, capsys):
+    seen = film("x = torch.ones(1)\nprint('ab' * 500_000)\nx += 1")
+
+    assert capsys.readouterr().out == ""
+    assert "… and 999,801 more letters" in seen.text
+    assert len(seen.text) < 1000
+
+
+def test_names_may_be_deleted(torch):
+    seen = film("x = torch.ones(1, requires_grad=True)\ny = x * 2\ndel x\ndel y")
+
+    assert seen.changes(3)[-1].startswith("gone: ")
+
+
+def test_a_film_does_not_film_itself(torch):
+    seen = film("from backscope import film\nx = torch.ones(1)\nfilm('y = 1')\n")
+
+    assert isinstance(seen.error, RuntimeError)
+    assert "film() was called by a program that is being filmed; one film at a time." in seen.text
+
+
+@pytest.mark.parametrize("end", ["", "\nraise ValueError('end')", "\nwhile True: pass"])
+def test_modes_are_afterwards_as_before(torch, end):
+    """Grad mode, default dtype and anomaly mode, however the program ends."""
+
+    def anomaly():
+        guard = torch.autograd.set_detect_anomaly(True)
+        guard.__exit__()
+        return guard.prev if hasattr(guard, "prev") else guard.previous[0]
+
+    before = torch.get_default_dtype(), anomaly()
+    dtype = "torch.set_default_dtype(torch.float64)\n" if hasattr(torch, "set_default_dtype") else ""
+    film(f"torch.set_grad_enabled(False)\n{dtype}torch.autograd.set_detect_anomaly(True)\nx = torch.ones(1)" + end)
+
+    assert torch.is_grad_enabled() and (torch.get_default_dtype(), anomaly()) == before
+    assert not hasattr(sys.stdout, "take")
+
+
+@pytest.mark.parametrize(
+    "program", [IN_PLACE, LOOP, "w = torch.ones(1)\nclass A:\n    t = w"], ids=["error", "def", "class"]
+)
+def test_nothing_is_kept_alive(torch, program):
+    """When the film is over the tensors of the program die, also those of one that failed or made functions."""
+    refs = []
+    first, _, rest = program.strip().partition("\n")
+    gc.disable()
+    try:
+        seen = film(f"{first}\nrefs.append(REF(w))\n{rest}")
+        alive = [ref() for ref in refs]
+    finally:
+        gc.enable()
+
+    assert alive == [None]
+    assert len(seen) > 0
+
+
+def test_what_a_film_is_not_made_of_is_refused_in_a_sentence():
+    for wrong, says in ((3, "takes a program as text, or a function; not int"), (len, "needs the source of len"),
+                        (lambda: 1, "a lambda has no statements")):  # fmt: skip
+        with pytest.raises(TypeError, match=says):
+            film(wrong)
+    with pytest.raises(TypeError, match="takes no arguments"):
+        film("x = 1", course_lib.tensor(1.0))

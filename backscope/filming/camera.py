@@ -16,6 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
+from backscope.adapters import LIBRARIES
 from backscope.graph.model import FREED, STALE, Graph, Slot, link_inputs
 from backscope.graph.reader import Reader
 from backscope.pictures.draw import names_in
@@ -28,7 +29,6 @@ MOST_STEPS = 10_000  # statements that run before a program is stopped: it may b
 IN = "__in__"  # between a name and the function in which it means something else than outside
 MOST_PRINTED = 200  # letters of what a line printed
 ENGINE = os.path.join("engine", "backward.py")  # the file in which course_lib runs a pass
-LIBRARIES = "torch", "course_lib"
 QUIET = (ast.Import, ast.ImportFrom, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)

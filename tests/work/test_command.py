@@ -431,9 +431,9 @@ y.sum().backward()"""
 COMPILED = """import torch
 model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.GELU(), torch.nn.Linear(5, 2))
 model.compile(backend="aot_eager")
-x = torch.ones(2, 3, requires_grad=True)
-loss = model(x).mean()
-loss.backward(retain_graph=True)
+x = torch.ones(2, 3)
+model(x).mean().backward()
+model(x).mean().backward(retain_graph=True)
 print("the end")
 """
 

@@ -21,7 +21,7 @@ from backscope.events.recording import (
     VERSION,
     Event,
     Kept,
-    Thing,
+    TrackedTensor,
     caller_of,
     here,
     inner_frames,
@@ -32,7 +32,7 @@ from backscope.events.recording import (
     watch_leaf,
     writer_name,
 )
-from backscope.graph.tensor_facts import ask, is_tensor
+from backscope.graph.tensor_facts import is_tensor, safe_getattr
 from course_lib.engine import backward as engine
 from course_lib.engine import grad_mode, ops, saved
 from course_lib.engine.tensor import Tensor, counter_of
@@ -84,10 +84,10 @@ def node_running_in(frame):
 
 def attach():
     """Have the engine call `note_node` in this thread until `detach()` of what this returns."""
-    return Attached()
+    return EngineObserver()
 
 
-class Attached:
+class EngineObserver:
     """What the engine tells while a recording is open in this thread."""
 
     def __init__(self):
@@ -187,7 +187,7 @@ def note_node(node, result):
         return
     maker = engine_maker(node)
     owner = getattr(result, "node", None)
-    if owner is not None and owner is not node and is_tensor(result) and ask(result, "_base") is not None:
+    if owner is not None and owner is not node and is_tensor(result) and safe_getattr(result, "_base") is not None:
         maker.inside = " in CopySlices"  # a write to a view: the base's new history holds this node
     where = user_place()
     found = []
@@ -222,7 +222,7 @@ def follow(slot, result, maker, where, recordings):
     if isinstance(tensor, saved.WrappedNumber):
         return None
     if not isinstance(tensor, Tensor):
-        thing, nbytes = Thing(None, spot=(id(slot), 0, (), ())), 0  # hooks made something else of it
+        thing, nbytes = TrackedTensor(None, spot=(id(slot), 0, (), ())), 0  # hooks made something else of it
     else:
         known = tensor
         if slot.is_output:
@@ -230,7 +230,7 @@ def follow(slot, result, maker, where, recordings):
             origin = maker
         else:
             origin = None if tensor.node is None else engine_maker(tensor.node)
-        thing = Thing(tensor, None if packed else known, origin, not slot.is_output and is_leaf_memory(tensor))
+        thing = TrackedTensor(tensor, None if packed else known, origin, not slot.is_output and is_leaf_memory(tensor))
         nbytes = memory_size(tensor)
     kept = Kept(thing, slot.version, nbytes, where, recordings)
     kept.packed = packed
@@ -268,7 +268,7 @@ def before_own_write(recording, result):
 # --- writes and leaves -------------------------------------------------------------------------
 
 _value = VersionCounter.value
-_watched = {}  # id of a counter -> (counter, Thing, recordings)
+_watched = {}  # id of a counter -> (counter, TrackedTensor, recordings)
 _last_write = (None, ())
 
 
@@ -307,7 +307,7 @@ def watch_version(tensor, recording):
         base = tensor.meta.view.base if tensor.meta is not None and tensor.meta.view is not None else tensor
         node = base.node
         maker = None if node is None else engine_maker(node)
-        _watched[id(counter)] = counter, Thing(base, base, maker), []
+        _watched[id(counter)] = counter, TrackedTensor(base, base, maker), []
         counter.__class__ = WatchedCounter
     if type(counter) is WatchedCounter and recording not in _watched[id(counter)][2]:
         _watched[id(counter)][2].append(recording)

@@ -22,7 +22,7 @@ from backscope.events.recording import (
     VERSION,
     Event,
     Kept,
-    Thing,
+    TrackedTensor,
     caller_of,
     here,
     inner_frames,
@@ -34,7 +34,7 @@ from backscope.events.recording import (
     writer_name,
 )
 from backscope.graph.node_facts import sequence_nr
-from backscope.graph.tensor_facts import ask, one_counter
+from backscope.graph.tensor_facts import one_counter, safe_getattr
 from backscope.pictures.draw import names_in
 
 Tensor = torch.Tensor
@@ -118,10 +118,10 @@ class Packed:
 
 def attach():
     """Look at what PyTorch does in this thread until `detach()` of what this returns."""
-    return Attached()
+    return TorchObserver()
 
 
-class Attached:
+class TorchObserver:
     """The hooks and the mode in PyTorch while a recording is open in this thread."""
 
     def __init__(self):
@@ -170,11 +170,11 @@ class Attached:
         held = packed.tensor if isinstance(packed.tensor, Tensor) else None
         where = user_place()
         nbytes = 0 if held is None else memory_size(held)
-        origin, base = ask(tensor, "grad_fn"), ask(tensor, "_base")
+        origin, base = safe_getattr(tensor, "grad_fn"), safe_getattr(tensor, "_base")
         maker = None if origin is None else maker_of("torch", origin, sequence_nr(origin))
-        leaf = (origin if base is None else ask(base, "grad_fn")) is None
+        leaf = (origin if base is None else safe_getattr(base, "grad_fn")) is None
         spot = (id(packed), 0, (), ()) if held is None else None
-        thing = Thing(held, tensor if self.user is None else None, maker, leaf, spot)
+        thing = TrackedTensor(held, tensor if self.user is None else None, maker, leaf, spot)
         packed.kept = kept = Kept(thing, packed.version, nbytes, where, recordings)
         kept.packed = self.user is not None
         self.pending.append(weakref.ref(packed))
@@ -210,11 +210,11 @@ class Attached:
         """PyTorch's error for a saved tensor that was written to."""
         tensor, kept, output_of = packed.tensor, packed.kept, ""
         original = None if kept is None or kept.thing.ref is None else kept.thing.ref()
-        maker = None if original is None else ask(original, "grad_fn")
+        maker = None if original is None else safe_getattr(original, "grad_fn")
         if kept is not None and kept.is_result:
             maker = torch._C._current_autograd_node() or maker
         if maker is not None:
-            output_of = f", which is output {ask(original, 'output_nr', 0)} of {forward_name(maker)},"
+            output_of = f", which is output {safe_getattr(original, 'output_nr', 0)} of {forward_name(maker)},"
         kind = tensor.type() if tensor.dtype != torch.bool else "CPUBoolType"
         hint = ANOMALY_HINT if torch.is_anomaly_enabled() else NO_ANOMALY_HINT
         return modified_in_place(kind, tensor.shape, output_of, now, packed.version, hint)
@@ -266,7 +266,7 @@ class Attached:
 
     def new_nodes(self, tensors):
         """The nodes behind these tensors that were not looked at yet, oldest first."""
-        stack = [fn for t in tensors if (fn := ask(t, "grad_fn")) is not None]
+        stack = [fn for t in tensors if (fn := safe_getattr(t, "grad_fn")) is not None]
         nodes = []
         while stack:
             node = stack.pop()
@@ -312,9 +312,9 @@ class Attached:
                 thing, recordings = entry.thing, entry.recordings
                 break
         else:
-            origin = ask(tensor, "grad_fn")
+            origin = safe_getattr(tensor, "grad_fn")
             maker = None if origin is None else maker_of("torch", origin, sequence_nr(origin))
-            thing, recordings = Thing(tensor, tensor, maker), [recording]
+            thing, recordings = TrackedTensor(tensor, tensor, maker), [recording]
             recording.meet(thing)
         entries.append(Watched(tensor, thing, recordings))
 

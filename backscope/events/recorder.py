@@ -20,9 +20,9 @@ def begin(recording):
             if tensor is None or (name.endswith(".grad") and id(tensor) not in recording.given):
                 continue
             if recording.unpacks:
-                attached = here.attached.get(library_of(tensor))
-                if attached is not None:
-                    attached.watch_version(tensor, recording)
+                observer = here.observers.get(library_of(tensor))
+                if observer is not None:
+                    observer.watch_version(tensor, recording)
                 watch_leaf(tensor, recording)
     except BaseException:
         end(recording)
@@ -32,8 +32,8 @@ def begin(recording):
 def settle(recording):
     """Find out what is known only afterwards: on PyTorch the nodes of calls that were not seen, and late writes."""
     if recording.open:
-        for attached in here.attached.values():
-            attached.settle(recording)
+        for observer in here.observers.values():
+            observer.settle(recording)
 
 
 def end(recording):
@@ -47,10 +47,12 @@ def end(recording):
 
 
 def attach():
+    """Observe the libraries that are loaded, in this thread."""
     for adapter in loaded():
-        here.attached[adapter.__name__.rpartition(".")[2]] = adapter.attach()
+        here.observers[adapter.__name__.rpartition(".")[2]] = adapter.attach()
 
 
 def detach():
-    while here.attached:
-        here.attached.popitem()[1].detach()
+    """Leave nothing behind in them."""
+    while here.observers:
+        here.observers.popitem()[1].detach()

@@ -13,7 +13,7 @@ import weakref
 from backscope.adapters import OWN_FILES, adapter_of, library_files, loaded
 from backscope.graph.node_facts import node_name
 from backscope.graph.reader import RESULT
-from backscope.graph.tensor_facts import ask, dtype_of, is_module, is_tensor, shape_of
+from backscope.graph.tensor_facts import dtype_of, is_module, is_tensor, safe_getattr, shape_of
 from backscope.pictures.draw import HIDDEN, named_by, names_in
 
 SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
@@ -23,15 +23,15 @@ SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED = (
 _makers = weakref.WeakValueDictionary()  # (library, sequence number) -> Maker
 
 
-class Here(threading.local):
+class _ThreadState(threading.local):
     """The recordings that are open in this thread."""
 
     def __init__(self):
         self.open = []
-        self.attached = {}  # library -> what its adapter has attached, while any recording is open
+        self.observers = {}  # library -> what its adapter has attached, while any recording is open
 
 
-here = Here()
+here = _ThreadState()
 
 
 # --- facts -------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def maker_of(library, node, number, renamed=False):
     return maker
 
 
-class Thing:
+class TrackedTensor:
     """A tensor as the recordings speak of it: where its elements are and what it is, never the tensor itself."""
 
     __slots__ = ("ref", "spot", "shape", "dtype", "maker", "leaf", "gone", "__weakref__")
@@ -91,7 +91,7 @@ class Kept:
         self.recordings = recordings
         self.maker, self.slot, self.order = None, "", (0, "", 0)
         self.is_result = self.packed = self.freed = False
-        self.history = None  # on our engine: what the slot's own field says, while that makes it ask
+        self.history = None  # on our engine: what the slot's own field says, while that makes it safe_getattr
 
     def put_in(self, maker, name, index, is_result):
         """Say which slot of which node this is."""
@@ -198,7 +198,7 @@ class Recording:
 
     def __init__(self, frame, names, unpacks, follows):
         self.events = []
-        self.names = {}  # Thing -> name
+        self.names = {}  # TrackedTensor -> name
         self.nameless = []
         self.unpacks = unpacks  # also wants to know what is used and written: watch()
         self.follows = follows  # goes on noticing what is freed after the block: ledger()
@@ -251,10 +251,10 @@ class Recording:
             around = [t for t in around if not known[id(t)][0].endswith(".grad")]
             by_id = {id(t): known[id(t)][0] for t in around}
             by_spot, by_memory = {}, {}
-            for t in sorted(around, key=lambda t: ask(t, "grad_fn") is None):
+            for t in sorted(around, key=lambda t: safe_getattr(t, "grad_fn") is None):
                 spot, name = spot_of(t), known[id(t)][0]
                 by_spot.setdefault(spot, name)
-                if ask(t, "_base") is None:
+                if safe_getattr(t, "_base") is None:
                     by_memory.setdefault(spot[0], name)
             for thing in waiting:
                 tensor = None if thing.ref is None else thing.ref()
@@ -371,9 +371,11 @@ def tell_use(kept, recordings, kind, version):
 def watch_leaf(leaf, recording):
     """Notice from now on when a gradient is added to the leaf's `.grad`."""
     known = recording.leaves.get(id(leaf))
-    if (known is not None and known[0]() is leaf) or not (ask(leaf, "requires_grad") and ask(leaf, "is_leaf")):
+    if known is not None and known[0]() is leaf:
         return
-    thing = Thing(leaf, leaf, leaf=True)
+    if not (safe_getattr(leaf, "requires_grad") and safe_getattr(leaf, "is_leaf")):
+        return
+    thing = TrackedTensor(leaf, leaf, leaf=True)
     recording.meet(thing)
 
     def noticed(_):

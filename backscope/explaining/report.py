@@ -24,7 +24,7 @@ from backscope.explaining.about_tools import TOOLS
 from backscope.explaining.about_writes import WRITING
 from backscope.graph.model import DETACHED, FREED, STALE
 from backscope.graph.node_facts import sequence_nr
-from backscope.graph.tensor_facts import ask, is_module, is_tensor
+from backscope.graph.tensor_facts import is_module, is_tensor, safe_getattr
 from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
 
 ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
@@ -455,6 +455,6 @@ def tensors_in(error):
             given = held.get(name)
             given = given if type(given) in (tuple, list) else (given,)
             if given and all(map(is_tensor, given)):
-                return [tensor for tensor in given if ask(tensor, "shape") is not None]
+                return [tensor for tensor in given if safe_getattr(tensor, "shape") is not None]
         step = step.tb_next
     return []

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from backscope.adapters import LIBRARIES
-from backscope.graph.model import FREED, STALE, Graph, Slot, link_inputs
+from backscope.graph.model import FREED, STALE, Graph, SavedSlot, link_inputs
 from backscope.graph.reader import Reader
 from backscope.pictures.draw import names_in
 from backscope.stepping.step import one_line, without_frames
@@ -365,7 +365,7 @@ class Camera:
         for node in graph.nodes:
             old = before.get(node.key, ())
             if len(node.slots) == 1 and node.slots[0].state == FREED and "tensors[0]" in [slot.name for slot in old]:
-                node.slots = [Slot(slot.name, FREED) for slot in old]
+                node.slots = [SavedSlot(slot.name, FREED) for slot in old]
 
     def named(self):
         """({id of a tensor: its names}, tensors, those that are asked for)."""

@@ -9,7 +9,7 @@ from collections import Counter
 from itertools import groupby, takewhile
 
 from backscope.graph.listing import count
-from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, Back, renumber
+from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, NodeInfo, renumber
 
 LIMIT = 40  # backward nodes that are drawn without folding, and of a part that was opened
 ROOM = 9  # boxes of a folded picture, leaves aside: what fits one screen
@@ -314,7 +314,7 @@ def rebuild(graph, units, shown_leaves):
         if drawn:
             graph.folds.append(f"{words} are drawn as one box.")
         new.update(dict.fromkeys(spare, len(backs)))
-        box = Back("folded", folded=len(spare), lines=[words, "with AccumulateGrad each"], key="leaves")
+        box = NodeInfo("folded", folded=len(spare), lines=[words, "with AccumulateGrad each"], key="leaves")
         backs.append(box)
     for u, unit in enumerate(units):
         edges = [edge for i in unit.members for edge in graph.nodes[i].edges]
@@ -399,7 +399,7 @@ def folded_box(graph, unit, leaves):
     if inside and (unit.times > 1 or not unit.module):
         lines.append(", ".join(inside))
     bad = {s: n for s, n in states.items() if s != OK}
-    return Back("folded", folded=len(members), folded_slots=bad, lines=lines, key=("folded", members[0].key))
+    return NodeInfo("folded", folded=len(members), folded_slots=bad, lines=lines, key=("folded", members[0].key))
 
 
 def redirect(box, edges, new, here, folded):

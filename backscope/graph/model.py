@@ -12,7 +12,7 @@ ACCUMULATE = "AccumulateGrad"
 
 
 @dataclass
-class Value:
+class TensorInfo:
     """A tensor that is alive: one the learner named, a leaf, or one that only the graph still holds."""
 
     name: str
@@ -42,7 +42,7 @@ class Value:
 
 
 @dataclass
-class Slot:
+class SavedSlot:
     """One place in which a backward node keeps a tensor."""
 
     name: str
@@ -55,7 +55,7 @@ class Slot:
 
 
 @dataclass
-class Back:
+class NodeInfo:
     """A node of the backward graph; or, when `folded` is set, a box that stands for several."""
 
     name: str

@@ -6,7 +6,7 @@ Only attributes that PyTorch itself offers are read, so the same code reads real
 import re
 
 from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
-from backscope.graph.tensor_facts import PREVIEW, ask, is_tensor
+from backscope.graph.tensor_facts import PREVIEW, is_tensor, safe_getattr
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 # What our engine and PyTorch keep themselves on the node of a custom Function; all else was put there by forward.
@@ -73,11 +73,11 @@ def read_unwatched(node):
     """(label, UNWATCHED, tensor, None, version now) for tensors that a custom Function's forward put on ctx."""
     for name, thing in on_ctx(node):
         if is_tensor(thing):
-            yield f"ctx.{name}", UNWATCHED, thing, None, ask(thing, "_version")
+            yield f"ctx.{name}", UNWATCHED, thing, None, safe_getattr(thing, "_version")
         elif type(thing) in (list, tuple):
             for k, item in enumerate(thing[:PREVIEW]):
                 if is_tensor(item):
-                    yield f"ctx.{name}[{k}]", UNWATCHED, item, None, ask(item, "_version")
+                    yield f"ctx.{name}[{k}]", UNWATCHED, item, None, safe_getattr(item, "_version")
 
 
 def on_ctx(node):
@@ -122,13 +122,13 @@ def read_slot(node, name, slot, several):
     if message is None:
         if tensor is None:
             return None
-        version = ask(tensor, "_version")
+        version = safe_getattr(tensor, "_version")
         return OK, tensor, version, version
     if tensor is None or "after they have already been freed" in message:
         return FREED, None, None, None
     versions = VERSIONS.search(message)
     if versions is None:
-        return DETACHED, tensor, None, ask(tensor, "_version")
+        return DETACHED, tensor, None, safe_getattr(tensor, "_version")
     return STALE, tensor, int(versions[2]), int(versions[1])
 
 
@@ -173,7 +173,7 @@ def read_all(node, name):
 def read_kept(node, names):
     """The numbers a node keeps, as (name, text) pairs; those that were not needed are left out."""
     for name in names:
-        value = ask(node, "_saved_" + name)
+        value = safe_getattr(node, "_saved_" + name)
         if isinstance(value, (tuple, list)):
             value = tuple(map(signed, value))
         if value is not None and value != () and not is_tensor(value):

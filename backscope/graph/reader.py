@@ -8,11 +8,11 @@ from backscope.graph.model import (
     ACCUMULATE,
     OK,
     UNWATCHED,
-    Back,
     Graph,
     Memory,
-    Slot,
-    Value,
+    NodeInfo,
+    SavedSlot,
+    TensorInfo,
     put_in_order,
 )
 from backscope.graph.node_facts import (
@@ -25,13 +25,13 @@ from backscope.graph.node_facts import (
     sequence_nr,
 )
 from backscope.graph.tensor_facts import (
-    ask,
     dtype_of,
     grad_of,
     is_parameter,
     one_counter,
     place,
     preview,
+    safe_getattr,
     shape_of,
     token_of,
     window,
@@ -41,7 +41,7 @@ RESULT = re.compile(r"result\d*$")  # the names under which nodes keep what they
 ASKED_FOR_HOOKS = 100  # in a graph of more nodes than this, nodes are not asked for their hooks
 
 
-def reach(starts):
+def reachable_nodes(starts):
     """[(node, its edges)] for every node behind `starts`, each once, nearest first. No recursion: graphs are deep.
 
     Edges are read here and nowhere else: a graph that changes while it is drawn still gives one picture.
@@ -100,8 +100,8 @@ class Reader:
 
     def read(self):
         """The Graph."""
-        starts = [f for f in (ask(t, "grad_fn") for t in self.asked) if f is not None]
-        self.reach(starts)
+        starts = [f for f in (safe_getattr(t, "grad_fn") for t in self.asked) if f is not None]
+        self.read_nodes(starts)
         for tensor in self.asked:
             self.values[self.value(tensor)].asked = True
         self.read_leaves()
@@ -119,8 +119,8 @@ class Reader:
         put_in_order(graph)
         return graph
 
-    def reach(self, starts):
-        met = reach(starts)
+    def read_nodes(self, starts):
+        met = reachable_nodes(starts)
         edges_of = {id(node): edges for node, edges in met}
         found = [node for node, _ in met]
         leaves = [n for n in found if node_name(n) == ACCUMULATE]
@@ -135,7 +135,7 @@ class Reader:
             ]
             number = None if i < len(leaves) else i - len(leaves) + 1
             key = None if number is None else sequence_nr(node)
-            back = Back(node_name(node), number, edges, key=key)
+            back = NodeInfo(node_name(node), number, edges, key=key)
             if len(self.found) <= ASKED_FOR_HOOKS:
                 back.hooks, back.prehooks = read_hooks(node)
             self.backs.append(back)
@@ -164,21 +164,21 @@ class Reader:
             problem = str(error).split(". ")[0]
         node = None if grad_fn is None else self.index.get(id(grad_fn))
         names = self.names.get(id(tensor), [])
-        output_nr = ask(tensor, "output_nr", 0)
-        leaf = bool(ask(tensor, "is_leaf", False))
-        requires_grad = bool(ask(tensor, "requires_grad", False))
-        retains = bool(ask(tensor, "retains_grad", False))
+        output_nr = safe_getattr(tensor, "output_nr", 0)
+        leaf = bool(safe_getattr(tensor, "is_leaf", False))
+        requires_grad = bool(safe_getattr(tensor, "requires_grad", False))
+        retains = bool(safe_getattr(tensor, "retains_grad", False))
         grad = None
         if (leaf and requires_grad) or retains:
-            grad = ask(tensor, "grad")
+            grad = safe_getattr(tensor, "grad")
             grad = "None" if grad is None else preview(grad)
-        return Value(
+        return TensorInfo(
             name=names[0] if names else name or self.unnamed(node, output_nr),
             named=bool(names),
             preview=preview(tensor),
             dtype=dtype_of(tensor),
             shape=shape_of(tensor),
-            version=ask(tensor, "_version"),
+            version=safe_getattr(tensor, "_version"),
             leaf=leaf,
             requires_grad=requires_grad,
             frozen=leaf and not requires_grad and is_parameter(tensor),
@@ -188,8 +188,8 @@ class Reader:
             grad=grad,
             retains_grad=retains,
             also=names[1:],
-            hooks=hook_names(ask(tensor, "_backward_hooks")),
-            post_hooks=hook_names(ask(tensor, "_post_accumulate_grad_hooks")),
+            hooks=hook_names(safe_getattr(tensor, "_backward_hooks")),
+            post_hooks=hook_names(safe_getattr(tensor, "_post_accumulate_grad_hooks")),
             problem=problem,
             token=token_of(tensor),
         )
@@ -214,7 +214,7 @@ class Reader:
     def read_named(self):
         """Tensors the learner can name that one of these nodes computed."""
         for tensor in self.around:
-            grad_fn = ask(tensor, "grad_fn")
+            grad_fn = safe_getattr(tensor, "grad_fn")
             if grad_fn is not None and id(grad_fn) in self.index:
                 self.value(tensor)
 
@@ -224,7 +224,7 @@ class Reader:
             if id(tensor) not in self.by_id and place(tensor) in self.by_place:
                 self.value(tensor)
         for tensor in list(self.tensors):
-            base = ask(tensor, "_base")
+            base = safe_getattr(tensor, "_base")
             if base is not None:
                 self.value(base)
 
@@ -239,7 +239,7 @@ class Reader:
             tensors, numbers = self.slot_names.of(node)
             back = self.backs[i]
             for label, state, tensor, saved, now in read_slots(node, tensors):
-                slot = Slot(label, state, saved=saved, now=now)
+                slot = SavedSlot(label, state, saved=saved, now=now)
                 if tensor is not None:
                     self.place_saved(slot, tensor, i, id(tensor) in named_by_id)
                 back.slots.append(slot)
@@ -260,7 +260,7 @@ class Reader:
             slot.content = preview(tensor)
 
     def has_history(self, tensor):
-        return ask(tensor, "grad_fn") is not None or bool(ask(tensor, "requires_grad", False))
+        return safe_getattr(tensor, "grad_fn") is not None or bool(safe_getattr(tensor, "requires_grad", False))
 
     def twin(self, tensor, node):
         """The value on the same elements and counter: a kept result is a second tensor."""
@@ -270,7 +270,7 @@ class Reader:
         if same:
             return same[0]
         named = [t for t in self.named_at.get(where, ()) if self.alike(t, tensor)]
-        named.sort(key=lambda t: ask(t, "grad_fn") is None)
+        named.sort(key=lambda t: safe_getattr(t, "grad_fn") is None)
         return self.value(named[0]) if named else None
 
     def is_plain(self, i, tensor):
@@ -292,7 +292,7 @@ class Reader:
 
     def link_views(self):
         for i, tensor in enumerate(self.tensors):
-            base = ask(tensor, "_base")
+            base = safe_getattr(tensor, "_base")
             if base is not None:
                 self.values[i].view_of = self.by_id[id(base)]
 

@@ -41,7 +41,7 @@ def is_parameter(tensor):
     return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
 
 
-def ask(tensor, attribute, otherwise=None):
+def safe_getattr(tensor, attribute, otherwise=None):
     """An attribute, or `otherwise` where the library refuses: stale views refuse even `is_leaf`."""
     try:
         return getattr(tensor, attribute)
@@ -109,16 +109,16 @@ def one_counter(a, b):
     `x.detach()` does and `x.data` does not, and until somebody writes no attribute tells them apart: the
     library's adapter does.
     """
-    first, second = ask(a, "_version"), ask(b, "_version")
+    first, second = safe_getattr(a, "_version"), safe_getattr(b, "_version")
     if a is b or first != second:
         return a is b
     if first is None:
         return True  # two inference tensors: no counter, hence none of their own
-    base_a, base_b = ask(a, "_base"), ask(b, "_base")
+    base_a, base_b = safe_getattr(a, "_base"), safe_getattr(b, "_base")
     if base_a is b or base_b is a or (base_a is not None and base_a is base_b):
         return True
     adapter = adapter_of(a)
     if adapter is not None:
         return adapter.share_counter(a, b)
-    counter = ask(a, "version")  # a learner's own engine
-    return counter is not None and counter is ask(b, "version")
+    counter = safe_getattr(a, "version")  # a learner's own engine
+    return counter is not None and counter is safe_getattr(b, "version")

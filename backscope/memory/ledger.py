@@ -97,7 +97,7 @@ class Ledger:
         """
         if rows is not None and (type(rows) is not int or rows < 2):
             raise ValueError(f"held.table(rows=…) is a number from 2 up, or None for all rows, not {rows!r}.")
-        return Table(self._account(), rows)
+        return LedgerTable(self._account(), rows)
 
     def mark(self, name):
         """Say inside the block that a part of the program begins; the plot draws a line there, with its name."""
@@ -125,7 +125,7 @@ class Ledger:
 # --- the account -------------------------------------------------------------------------------------------
 
 
-class Line:
+class LedgerEntry:
     """One saved tensor in the ledger."""
 
     def __init__(self, number, kept, recording):
@@ -135,7 +135,7 @@ class Line:
         self.tensor = self.named(kept, recording)
         self.form = f"{kept.thing.dtype} {kept.thing.shape}"
         self.since, self.until = None, None  # events
-        self.piece, self.shares = None, None  # the memory, and the line that held it before
+        self.allocation, self.shares = None, None  # the memory, and the line that held it before
         self.leaf, self.counted = False, True
 
     @staticmethod
@@ -149,7 +149,7 @@ class Line:
         return recording.words(kept.thing).removeprefix("the ") if kept.thing.maker else "unnamed"
 
 
-class Step:
+class Balance:
     """The bytes held after one event, by operation."""
 
     def __init__(self, by_op):
@@ -157,8 +157,8 @@ class Step:
         self.total = sum(by_op.values())
 
 
-class Piece:
-    """One piece of memory, from the first slot that held it to the last that let go."""
+class Allocation:
+    """Memory that slots hold, from the first slot that held it to the last that let go."""
 
     def __init__(self):
         self.lines = []
@@ -173,8 +173,8 @@ class Account:
         events = [event for event in in_reading_order(recording.events) if event.kind in (SAVED, FREED)]
         self.leaves_counted = leaves
         self.lines, self.steps = [], []
-        pieces = self.find_pieces(events, recording)
-        self.pieces = sum(leaves or not piece.leaf for piece in pieces)
+        allocations = self.find_allocations(events, recording)
+        self.allocations = sum(leaves or not allocation.leaf for allocation in allocations)
         self.replay(events)
         totals = [step.total for step in self.steps]
         self.peak = max(totals, default=0)
@@ -184,50 +184,50 @@ class Account:
         saved = kinds.count(SAVED)  # in one plain pass all saving comes first, and then all freeing begins
         self.turns_at = saved + 1 if FREED in kinds and kinds[:saved].count(SAVED) == saved else None
 
-    def find_pieces(self, events, recording):
+    def find_allocations(self, events, recording):
         """Make the lines, and see which of them are about one memory: an address means something while it is held."""
-        self.by_kept, holding, pieces = {}, {}, []
+        self.by_kept, holding, allocations = {}, {}, []
         for number, event in enumerate(events, start=1):
             memory = event.kept.thing.spot[0]
             if event.kind == FREED:
                 line = self.by_kept[event.kept]
                 line.until = number
-                line.piece.holders.remove(line)
+                line.allocation.holders.remove(line)
                 continue
-            piece = holding.get(memory)
-            if piece is None or not piece.holders:
-                piece = holding[memory] = Piece()
-                pieces.append(piece)
-            line = self.by_kept[event.kept] = Line(len(self.lines) + 1, event.kept, recording)
-            line.since, line.piece = number, piece
-            line.shares = piece.holders[0] if piece.holders else None
-            piece.lines.append(line)
-            piece.holders.append(line)
-            piece.leaf = piece.leaf and event.kept.thing.leaf
+            allocation = holding.get(memory)
+            if allocation is None or not allocation.holders:
+                allocation = holding[memory] = Allocation()
+                allocations.append(allocation)
+            line = self.by_kept[event.kept] = LedgerEntry(len(self.lines) + 1, event.kept, recording)
+            line.since, line.allocation = number, allocation
+            line.shares = allocation.holders[0] if allocation.holders else None
+            allocation.lines.append(line)
+            allocation.holders.append(line)
+            allocation.leaf = allocation.leaf and event.kept.thing.leaf
             self.lines.append(line)
-        for piece in pieces:
-            piece.holders = []
-        return pieces
+        for allocation in allocations:
+            allocation.holders = []
+        return allocations
 
     def replay(self, events):
         """The bytes after each event."""
         held = {}
         for event in events:
             line = self.by_kept[event.kept]
-            piece = line.piece
-            line.leaf, line.counted = piece.leaf, self.leaves_counted or not piece.leaf
-            before = piece.holders[0] if piece.holders else None
+            allocation = line.allocation
+            line.leaf, line.counted = allocation.leaf, self.leaves_counted or not allocation.leaf
+            before = allocation.holders[0] if allocation.holders else None
             if event.kind == SAVED:
-                piece.holders.append(line)
+                allocation.holders.append(line)
             else:
-                piece.holders.remove(line)
-            after = piece.holders[0] if piece.holders else None
+                allocation.holders.remove(line)
+            after = allocation.holders[0] if allocation.holders else None
             if before is not after and line.counted:
                 for one, sign in ((before, -1), (after, 1)):
                     if one is not None:
-                        op = LEAF if piece.leaf else one.op
+                        op = LEAF if allocation.leaf else one.op
                         held[op] = held.get(op, 0) + sign * one.kept.nbytes
-            self.steps.append(Step(held))
+            self.steps.append(Balance(held))
 
     # --- in words ---
 
@@ -249,7 +249,7 @@ class Account:
             ]
         counted = "each piece counted once" + ("" if self.leaves_counted else ", leaves left out")
         tensors = f"{len(self.lines)} saved tensor" + "s" * (len(self.lines) != 1)
-        pieces = f"{self.pieces} piece" + "s" * (self.pieces != 1)
+        pieces = f"{self.allocations} piece" + "s" * (self.allocations != 1)
         text = [
             f"ledger: {tensors} in {pieces} of memory, {counted}",
             f"peak: {self.peak:,} B after event {self.peak_at} of {len(self.steps)} · now: {self.now:,} B",
@@ -285,7 +285,7 @@ TITLES = ("", "node", "slot", "tensor", "type", "bytes", "events")
 RIGHT = (0, 5)
 
 
-class Table:
+class LedgerTable:
     """All saved tensors of a ledger; shows itself as a table."""
 
     def __init__(self, account, rows):

@@ -16,7 +16,7 @@ from backscope.adapters import library_of
 from backscope.graph.tensor_facts import is_module, is_tensor, shape_of
 from backscope.pictures.draw import check_used, given_names, name_parameters, names_in
 from backscope.stepping import step_picture, step_text
-from backscope.stepping.step_record import Queue, Recorder, Recording, StepReader, needed_for, order_of
+from backscope.stepping.step_record import PassRecorder, PassRecording, Queue, StepReader, needed_for, order_of
 
 FIRST, LAST = 40, 20  # of a longer pass, so many frames from its beginning and from its end are shown
 
@@ -70,7 +70,7 @@ def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_gr
         found = [torch.autograd.graph.get_gradient_edge(tensor).node for tensor in inputs]
         targets = [reader.index[id(node)] for node in found if id(node) in reader.index]
     needed, order = needed_for(graph, targets), order_of(reader.found)
-    recorder = Recorder(reader, graph, watched(reader, graph, inputs))
+    recorder = PassRecorder(reader, graph, watched(reader, graph, inputs))
     first_grads, started = dict(recorder.grads), {}
     for (node, output), tensor, grad in zip(roots, tensors, seeds, strict=True):
         seed = torch.ones_like(tensor) if grad is None else grad.detach().to(tensor.dtype)
@@ -93,7 +93,7 @@ def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_gr
         recorder.fail(error, one_line(error), queue.next())
     if recorder.fault is not None:
         raise recorder.fault
-    recording = Recording(graph, order, roots, needed, started, recorder.steps, first_grads)
+    recording = PassRecording(graph, order, roots, needed, started, recorder.steps, first_grads)
     recording.error = error
     recording.notes = step_text.notes(recording, retain_graph, create_graph, inputs is not None)
     return Steps(recording)

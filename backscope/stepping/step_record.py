@@ -32,7 +32,7 @@ class Sent:
 
 
 @dataclass
-class Step:
+class NodeStep:
     """What one node did."""
 
     node: int
@@ -51,7 +51,7 @@ class Frame:
     """The state of the engine after one step; before the first when `step` is None."""
 
     number: int
-    step: Step | None
+    step: NodeStep | None
     counts: list  # for each gradient sent: (count before, after), or None when it was not asked for
     ready: list  # nodes, the next one first
     waiting: dict  # node -> for how many gradients it waits
@@ -66,8 +66,8 @@ class StepReader(Reader):
 
     roots = ()
 
-    def reach(self, starts):
-        super().reach([*starts, *(node for node, _ in self.roots)])
+    def read_nodes(self, starts):
+        super().read_nodes([*starts, *(node for node, _ in self.roots)])
 
 
 class Queue:
@@ -206,7 +206,7 @@ def words(texts):
     return texts[0] if len(texts) == 1 else "(" + ", ".join(texts) + ")"
 
 
-class Recorder:
+class PassRecorder:
     """Hooks on every node of a graph, and what they saw."""
 
     def __init__(self, reader, graph, watched):
@@ -252,7 +252,7 @@ class Recorder:
         sums = self.buffers.pop(i, {})
         got = words([None if grad is None else preview(grad) for grad in grads])
         held = words([sums[k].text if k in sums else None for k in range(len(grads))])
-        self.running = Step(i, got, held if held != got else "")
+        self.running = NodeStep(i, got, held if held != got else "")
         self.steps.append(self.running)
         self.look_for_writes()
 
@@ -308,7 +308,7 @@ class Recorder:
             self.steps[-1].error = text
             self.steps[-1].sent.clear()
         elif expected is not None:
-            self.steps.append(Step(expected, error=text, began=False))
+            self.steps.append(NodeStep(expected, error=text, began=False))
 
 
 def refuses_result(message, name):
@@ -330,7 +330,7 @@ def slot_words(graph, slot):
 # --- afterwards --------------------------------------------------------------------------------------------
 
 
-class Recording:
+class PassRecording:
     """A backward pass that is over: its graph, its steps, and the state of the engine after each of them."""
 
     def __init__(self, graph, order, roots, needed, seeds, steps, grads):

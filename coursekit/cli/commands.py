@@ -3,89 +3,97 @@
 import argparse
 import datetime
 import os
-import secrets
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from coursekit.cli import paths, terminal
+from coursekit.cli import server, terminal
 from coursekit.cli.checks import command_check, command_test, command_test_browser, run
 from coursekit.cli.doctor import examine
 from coursekit.cli.environment import find_environment, probe
+from coursekit.cli.files import only_one
 from coursekit.cli.install import ensure_environment
 from coursekit.cli.server import (
-    choose_port,
+    Lab,
+    Running,
+    check_port,
+    find_running,
     first_page,
-    help_after_a_restart,
-    interrupted,
     jupyter_settings,
-    lab_command,
     open_browser,
-    stop,
+    refresh_home,
+    stop_when_the_terminal_goes,
     trust,
     wait_until_ready,
-    with_root,
-    write_lab_settings,
 )
 from coursekit.cli.terminal import Problem, say, this_command
-from coursekit.cli.workspace import catch_up, learner_copies, write_start
+from coursekit.cli.workspace import Copies, catch_up, learner_copies, write_start
 
 
-def command_open(options):
-    port = choose_port(options.port)
+def command_open(options: argparse.Namespace) -> int:
+    """Start JupyterLab on the learner's copies and wait for its end; show the one that runs, if one does."""
+    copies = learner_copies()
+    if running := find_running(copies):
+        return show_running(running, copies, options)
+    check_port(options.port)
     environment = ensure_environment(["dev"])
     copies = learner_copies(environment)
-    announce(copies, update_copies(environment, copies))
-    settings = jupyter_settings(copies)
-    runtime = tempfile.mkdtemp(prefix="course-jupyter-")  # its files must be private, which some disks cannot do
-    settings["JUPYTER_RUNTIME_DIR"] = runtime
-    token = settings["JUPYTER_TOKEN"] = secrets.token_hex(16)
-    log = copies.mine / ".jupyter" / "server.log"
-    log.parent.mkdir(exist_ok=True)
-    help_after_a_restart(Path(settings["IPYTHONDIR"]))
-    write_lab_settings(Path(settings["JUPYTER_CONFIG_DIR"]))
-    for name in ("SIGTERM", "SIGHUP"):  # closing the terminal stops the server, too, but not under nohup
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, interrupted)
-    say("Starting JupyterLab ...")
-    with open(str(log), "wb") as output:
-        server = subprocess.Popen(
-            lab_command(environment, port, copies), cwd=str(paths.ROOT), env=with_root(settings),
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=not paths.WINDOWS,
-        )
+    written = update_copies(copies)
+    stop_when_the_terminal_goes()
+    with only_one(copies.mine / ".jupyter" / "starting.lock", "Another terminal is opening the course"):
+        if running := find_running(copies):
+            return show_running(running, copies, options)
+        say("Starting JupyterLab ...")
+        lab = Lab(environment, copies, options.port)
+        try:
+            trust(environment, copies, written + refresh_home(environment, copies))
+            running = wait_until_ready(lab.process, lab.runtime, lab.log)
+        except BaseException:
+            lab.stop()
+            raise
     try:
-        wait_until_ready(server, port, token, log)
-        url = f"http://127.0.0.1:{port}{first_page(copies)}?token={token}"
-        say(f"The course is open:  {url}")
-        if not options.no_browser and not open_browser(url):
-            say("No browser was started: copy the address above into one on this machine.")
+        if options.port is None and running.port != server.DEFAULT_PORT:
+            say(f"Port {server.DEFAULT_PORT} is taken (by another copy of the course?): using {running.port}.")
+        show(running, copies, options)
         say(f"Your lessons are in {copies.mine}.")
-        layout = probe(environment, [], draw=True, environ=settings)["layout"]
+        layout = probe(environment, [], draw=True, environ=jupyter_settings(copies))["layout"]
         if layout:
             say(layout[1])
         say("Press Ctrl-C here to stop.")
         # In short steps, so that Ctrl-C is also heard on Windows.
-        while server.poll() is None:
+        while lab.process.poll() is None:
             time.sleep(0.2)
         say("JupyterLab has stopped.")
     except KeyboardInterrupt:
         say(f"\nStopping. Your work is in {copies.mine}.")
     finally:
-        stop(server)
-        shutil.rmtree(runtime, ignore_errors=True)
+        lab.stop()
     return 0
 
 
-def update_copies(environment, copies):
+def show(running: Running, copies: Copies, options: argparse.Namespace, words: str = "The course is open") -> None:
+    """Print the address to begin at, and open it in the reader's browser."""
+    url = running.address(first_page(copies))
+    say(f"{words}:  {url}")
+    if not options.no_browser and not open_browser(url):
+        say("No browser was started: copy the address above into one on this machine.")
+
+
+def show_running(running: Running, copies: Copies, options: argparse.Namespace) -> int:
+    """Show the server that runs for this folder already, instead of starting a second one."""
+    environment = find_environment(os.environ)
+    copies = learner_copies(environment)
+    trust(environment, copies, update_copies(copies))
+    show(running, copies, options, "The course is open already")
+    say("To stop it, press Ctrl-C in the terminal where it was started, or choose File > Shut Down in JupyterLab.")
+    return 0
+
+
+def update_copies(copies: Copies) -> list[str]:
+    """Bring the learner's folder up to date and say what came. Return the names of the notebooks that were written."""
     news = copies.update()
     write_start(copies)
-    trust(environment, copies, news.written)
-    return news
+    announce(copies, news)
+    return news.written
 
 
 def announce(copies, news):
@@ -109,7 +117,7 @@ def command_setup(options):
         say("Real PyTorch is large: on Linux pip may choose a build of several gigabytes (with CUDA).")
     environment = ensure_environment(extras)
     copies = learner_copies(environment)
-    announce(copies, update_copies(environment, copies))
+    trust(environment, copies, update_copies(copies) + refresh_home(environment, copies))
     say("Ready: {} ({}).".format(environment.home, ", ".join(extras)))
     return 0
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from coursekit.cli import paths
@@ -206,6 +207,17 @@ def probe(environment, names, draw=False, environ=None):
     if environment.ours:
         way_out = f"Run  make open  (or {this_command()} open): it makes this environment again."
     raise Problem(f"{environment.python} does not start, or is too damaged to list its packages.\n{way_out}")
+
+
+def lacking(environment: Environment, extras: Sequence[str]) -> list[str]:
+    """Return the packages of these extras that an environment does not have, or that are damaged there."""
+    groups = declared()
+    names = [name_of(each) for extra in ["", *extras] for each in groups[extra]]
+    try:
+        found = probe(environment, names)
+    except Problem:
+        return names
+    return [name for name in names if found["versions"][name] is None or name in found["broken"]]
 
 
 def require_complete(environment, extras):

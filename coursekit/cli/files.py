@@ -1,11 +1,14 @@
 """Files that are written whole or not at all, and a lock."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from coursekit.cli import paths
 from coursekit.cli.terminal import say
@@ -61,19 +64,21 @@ def digest(data):
 
 
 @contextlib.contextmanager
-def only_one(path):
+def only_one(path: Path, words: str) -> Iterator[None]:
     """Let one process at a time in; the others say that they wait. The system frees it if we die."""
-    with open(str(path), "a+b") as file:
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "a+b") as file:
         waiting = False
         while not try_lock(file):
             if not waiting:
-                say("Another terminal is setting up the course: waiting for it ...")
+                say(f"{words}: waiting for it ...")
             waiting = True
             time.sleep(0.5)
         yield
 
 
-def try_lock(file):
+def try_lock(file: BinaryIO) -> bool:
+    """Take the lock of an open file. False: another process has it."""
     try:
         if paths.WINDOWS:
             import msvcrt
@@ -84,9 +89,9 @@ def try_lock(file):
             import fcntl
 
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # others: a disk that knows no locks
+    return True
 
 
 def can_write_below(path):

@@ -1,10 +1,17 @@
 """JupyterLab: its port, its command line, its start and its end."""
 
+import contextlib
+import dataclasses
+import datetime
 import json
 import os
+import secrets
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.parse
@@ -13,11 +20,13 @@ import webbrowser
 from pathlib import Path
 
 from coursekit.cli import paths
+from coursekit.cli.environment import Environment
 from coursekit.cli.files import can_write_below, write_whole
 from coursekit.cli.terminal import Problem, say, tail, this_command
-from coursekit.cli.workspace import FIRST_LESSON
+from coursekit.cli.workspace import FIRST_LESSON, HOME, Copies
 
 DEFAULT_PORT = 8888
+NOTE = "server.json"  # in .jupyter of the learner's folder: where the server keeps the files that say who it is
 LAB = Path(__file__).with_name("lab")  # laid out as Jupyter's folder of settings: labconfig/, custom/
 
 
@@ -55,6 +64,21 @@ def trust(environment, copies, names):
             say(tail(done.stdout.decode("utf-8", "replace")))
 
 
+HOME_TABLE = "import json; from coursekit import home; print(json.dumps(home()._repr_mimebundle_()))"
+
+
+def refresh_home(environment: Environment, copies: Copies) -> list[str]:
+    """Fill in the table of lessons in the learner's home.ipynb, as far as they are now. Return what was written."""
+    try:
+        done = subprocess.run(
+            [str(environment.python), "-c", HOME_TABLE], cwd=copies.mine, env=with_root(jupyter_settings(copies)),
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        shown = json.loads(done.stdout.decode("utf-8").splitlines()[-1])
+    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired):
+        return []  # the table comes when its cell is run
+    return [HOME] if copies.show_home(shown, datetime.date.today()) else []
+
+
 def port_is_free(port):
     """Whether a server could listen on 127.0.0.1:port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
@@ -69,26 +93,18 @@ def port_is_free(port):
         return True
 
 
-def choose_port(asked):
-    """The port that was asked for, or else the first free one from 8888 on."""
-    if asked is not None:
-        if not 1 <= asked <= 65535:
-            raise Problem(f"There is no port {asked}: ports are numbers from 1 to 65535.")
-        if not port_is_free(asked):
-            raise Problem(
-                f"Port {asked} on 127.0.0.1 is taken (or not allowed): another program listens there,\n"
-                "perhaps this course in another terminal. Stop that with Ctrl-C, or choose another port:\n"
-                f"    {this_command()} open --port {asked + 1 if asked < 65535 else 8888}"
-            )
-        return asked
-    for port in range(DEFAULT_PORT, DEFAULT_PORT + 50):
-        if port_is_free(port):
-            if port != DEFAULT_PORT:
-                say(f"Port {DEFAULT_PORT} is taken (is the course open in another terminal?): using {port}.")
-            return port
-    raise Problem(
-        f"Ports {DEFAULT_PORT} to {DEFAULT_PORT + 49} are all taken.\n"
-        f"Choose one with  {this_command()} open --port NUMBER")
+def check_port(asked: int | None) -> None:
+    """Refuse a port that was asked for and cannot be had. Without a wish JupyterLab finds one itself."""
+    if asked is None:
+        return
+    if not 1 <= asked <= 65535:
+        raise Problem(f"There is no port {asked}: ports are numbers from 1 to 65535.")
+    if not port_is_free(asked):
+        raise Problem(
+            f"Port {asked} on 127.0.0.1 is taken (or not allowed): another program listens there,\n"
+            "perhaps another copy of this course. Stop that with Ctrl-C, or choose another port:\n"
+            f"    {this_command()} open --port {asked + 1 if asked < 65535 else 8888}"
+        )
 
 
 def with_root(settings):
@@ -101,8 +117,8 @@ def lab_command(environment, port, copies):
     command = [
         str(environment.python), "-m", "jupyterlab", "--no-browser",
         "--ServerApp.ip=127.0.0.1",
-        f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0",
+        f"--ServerApp.port={port or DEFAULT_PORT}",
+        f"--ServerApp.port_retries={0 if port else 50}",
         "--ServerApp.base_url=/",
         f"--ServerApp.root_dir={paths.ROOT}",
         f"--ServerApp.preferred_dir={copies.mine}",
@@ -149,16 +165,75 @@ def last_written(copies):
     return max(written, key=os.path.getmtime, default=None)
 
 
-def answers(port, token, patience=2):
-    """Whether a Jupyter server that knows our token answers on this port."""
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/api/status", headers={"Authorization": "token " + token})
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
+@dataclasses.dataclass(frozen=True)
+class Running:
+    """A JupyterLab that runs: the port it listens on, and the token it asks for."""
+
+    port: int
+    token: str
+
+    def address(self, page: str) -> str:
+        """Return the address of a page, as it can be given to a browser."""
+        return f"http://127.0.0.1:{self.port}{page}?token={self.token}"
+
+    def answers(self, patience: float = 2) -> bool:
+        """Ask whether a Jupyter server that knows this token listens on this port."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/status", headers={"Authorization": "token " + self.token})
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
+        try:
+            with direct.open(request, timeout=patience) as reply:
+                return reply.status == 200
+        except (OSError, urllib.error.URLError):
+            return False
+
+
+def find_running(copies: Copies) -> Running | None:
+    """Find the JupyterLab that a `make open` of this folder has started, if it still answers."""
     try:
-        with direct.open(request, timeout=patience) as reply:
-            return reply.status == 200
-    except (OSError, urllib.error.URLError):
-        return False
+        runtime = Path(json.loads((copies.mine / ".jupyter" / NOTE).read_text(encoding="utf-8"))["runtime"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return running_in(runtime)
+
+
+def running_in(runtime: Path) -> Running | None:
+    """Read who answers from the files that Jupyter servers leave in their runtime folder."""
+    for path in runtime.glob("jpserver-*.json"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            found = json.loads(path.read_text(encoding="utf-8"))
+            running = Running(int(found["port"]), str(found["token"]))
+            if running.answers():
+                return running
+    return None
+
+
+class Lab:
+    """A JupyterLab that this process has started, and ends."""
+
+    def __init__(self, environment: Environment, copies: Copies, port: int | None) -> None:
+        # Its files hold the token. They must be private, which some disks cannot do: not in the learner's folder.
+        self.runtime = Path(tempfile.mkdtemp(prefix="course-jupyter-"))
+        self.note = copies.mine / ".jupyter" / NOTE
+        self.log = copies.mine / ".jupyter" / "server.log"
+        settings = dict(jupyter_settings(copies), JUPYTER_RUNTIME_DIR=str(self.runtime))
+        settings["JUPYTER_TOKEN"] = secrets.token_hex(16)
+        help_after_a_restart(Path(settings["IPYTHONDIR"]))
+        write_lab_settings(Path(settings["JUPYTER_CONFIG_DIR"]))
+        write_whole(self.note, json.dumps({"runtime": str(self.runtime)}).encode("utf-8"))
+        with open(self.log, "wb") as output:
+            self.process = subprocess.Popen(
+                lab_command(environment, port, copies), cwd=paths.ROOT, env=with_root(settings),
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=not paths.WINDOWS,
+            )
+
+    def stop(self) -> None:
+        """End JupyterLab and its kernels, and forget where it was."""
+        stop(self.process)
+        shutil.rmtree(self.runtime, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.note.unlink()
 
 
 def stop(server):
@@ -185,19 +260,21 @@ def open_browser(url):
         return False
 
 
-def wait_until_ready(server, port, token, log, patience=90):
+def wait_until_ready(process: subprocess.Popen, runtime: Path, log: Path, patience: float = 90) -> Running:
+    """Wait until the server that keeps its files in `runtime` answers. Return where."""
     began = spoke = time.monotonic()
-    while not answers(port, token):
+    while (running := running_in(runtime)) is None:
         now = time.monotonic()
-        if server.poll() is not None or now - began > patience:
+        if process.poll() is not None or now - began > patience:
             words = log.read_text(encoding="utf-8", errors="replace")
             raise Problem(
-                f"JupyterLab did not start on 127.0.0.1:{port}. Its last words ({log}):\n{tail(words)}\n"
+                f"JupyterLab did not start. Its last words ({log}):\n{tail(words)}\n"
                 f"{this_command()} doctor looks for the cause.")
         if now - spoke >= 3:
             spoke = now
             say(f"  {now - began:3.0f} s")
         time.sleep(0.1)
+    return running
 
 
 def write_lab_settings(folder):
@@ -220,5 +297,12 @@ def help_after_a_restart(folder):
         f"c.InteractiveShellApp.extensions = [{extension!r}]\n", encoding="utf-8")
 
 
-def interrupted(number, frame):
-    raise KeyboardInterrupt
+def stop_when_the_terminal_goes() -> None:
+    """Have the end of the terminal end the server, too, as Ctrl-C does; but not under nohup."""
+    def interrupted(number, frame):
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupted)

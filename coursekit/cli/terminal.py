@@ -4,6 +4,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from coursekit.cli import paths
 
@@ -29,62 +31,66 @@ def tail(text, lines=15):
     return "\n".join("    " + line for line in text.strip().splitlines()[-lines:])
 
 
-PIP_SAYS = ("Building", "Collecting", "Downloading", "Getting", "Installing", "Looking", "Obtaining", "Preparing",
-            "Processing", "Requirement", "Using")
+class Bar:
+    """How far a long piece of work is, in one line: drawn anew on a screen, said now and then into a pipe."""
+
+    WIDTH = 24
+
+    def __init__(self, every: float = 10.0) -> None:
+        self.stream = out or sys.stdout
+        self.live = self.stream.isatty()
+        self.every = every  # seconds between two lines, into a pipe
+        self.began = self.spoke = time.monotonic()
+        self.share = 0.0
+
+    def show(self, share: float, words: str) -> None:
+        """Show this share of the work as done, and what is being done. The bar never moves back."""
+        self.share = max(self.share, min(share, 1.0))
+        now = time.monotonic()
+        if now - self.spoke < (0.2 if self.live else self.every):
+            return
+        self.spoke = now
+        filled = "#" * round(self.WIDTH * self.share)
+        line = f"  [{filled:.<{self.WIDTH}}] {100 * self.share:3.0f} %  {now - self.began:3.0f} s  {words}"
+        if self.live:
+            print("\r" + line.ljust(78)[:78], end="", file=self.stream, flush=True)
+        else:
+            say(line)
+
+    def clear(self) -> None:
+        """Take the line from the screen, so that words can follow."""
+        if self.live:
+            print("\r" + " " * 78 + "\r", end="", file=self.stream, flush=True)
 
 
-def run_showing_progress(title, command, log, every=3.0, unpacked=None):
-    """Run a long command with its output in `log`, say how far it is, and return its exit status.
+def run_under(bar: Bar, command: list[str], log: Path, state: Callable[[], tuple[float, str]],
+              hear: Callable[[str], None] = lambda line: None) -> int:
+    """Run a long command with its output in `log`, and return its exit status.
 
-    `unpacked()` counts the packages that are there: while pip unpacks, which it does without a word.
+    `hear` gets each line of the output; `state` is asked, several times a second, what the bar is to show.
     """
-    stream = out or sys.stdout
-    live = stream.isatty()
-    began = time.monotonic()
-    doing = ["starting"]
-    unpacking = []  # the number of packages, once pip has begun to unpack them
-    before = unpacked() if unpacked else 0
     process = subprocess.Popen(
-        command, cwd=str(paths.ROOT), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        universal_newlines=True, encoding="utf-8", errors="replace",
+        command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        encoding="utf-8", errors="replace",
     )
 
-    def read():
-        with open(str(log), "a", encoding="utf-8") as kept, process.stdout:
+    def read() -> None:
+        with open(log, "a", encoding="utf-8") as kept, process.stdout:
             for line in process.stdout:
                 kept.write(line)
-                words = line.split()
-                if words[:2] == ["Installing", "collected"]:
-                    unpacking.append(len(words) - 3)
-                elif words[:1] and words[0] in PIP_SAYS:
-                    doing[0] = " ".join(words[:2])[:60]
+                hear(line)
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
-    say(f"{title} ...")
-    spoke = began
     try:
         while process.poll() is None:
+            bar.show(*state())
             time.sleep(0.1)
-            now = time.monotonic()
-            if now - spoke >= (0.5 if live else every):
-                spoke = now
-                if unpacking:
-                    there = min(unpacked() - before, unpacking[-1]) if unpacked else 0
-                    doing[0] = f"unpacking {unpacking[-1]} packages, {max(there, 0)} done"
-                note = f"  {now - began:3.0f} s  {doing[0]}"
-                if live:
-                    print("\r" + note.ljust(78)[:78], end="", file=stream, flush=True)
-                else:
-                    say(note.rstrip())
     except BaseException:
         process.terminate()
         process.wait()
         raise
     finally:
-        if live:
-            print("\r" + " " * 78 + "\r", end="", file=stream, flush=True)
+        bar.clear()
     reader.join(timeout=10)
-    ended = "done" if process.returncode == 0 else "failed"
-    say(f"  {ended} in {time.monotonic() - began:.0f} s")
     return process.returncode

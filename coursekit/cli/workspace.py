@@ -16,6 +16,7 @@ from coursekit.cli.terminal import Problem, this_command
 from coursekit.own_engine import stages
 
 FIRST_LESSON = "00_start_here.ipynb"
+HOME = "home.ipynb"
 MANIFEST = ".course.json"
 # What a notebook said about itself up to 0.8.0: the manifest's first format had it in its digests.
 FIRST_METADATA = {
@@ -42,6 +43,18 @@ def clear_outputs(notebook):
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
+
+
+def with_output(text: bytes, shown: dict[str, str]) -> bytes:
+    """Return a notebook's bytes with this below the cell that ends in `home()`: {MIME type: text}."""
+    def change(notebook):
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code" and "".join(cell["source"]).rstrip().endswith("home()"):
+                data = {kind: words.splitlines(keepends=True) for kind, words in shown.items()}
+                cell["outputs"] = [{"data": data, "metadata": {}, "output_type": "display_data"}]
+                cell["execution_count"] = None
+
+    return changed_notebook(text, change)
 
 
 def fresh(path, python=None):
@@ -180,6 +193,25 @@ class Copies:
         manifest["made_from"][name] = origin(text)
         manifest["contents"][name] = contents(text)
 
+    def show_home(self, shown: dict[str, str], today: datetime.date) -> bool:
+        """Put the table of lessons, as it is now, below its cell in home.ipynb, if its cells are still ours.
+
+        False, and nothing changed: they are the learner's, or the table is there already.
+        """
+        try:
+            text = (self.mine / HOME).read_bytes()
+        except OSError:
+            return False
+        new = with_output(text, shown)
+        if origin(text) != origin(self.published().get(HOME, b"")) or contents(new) == contents(text):
+            return False
+        if not self.renew(HOME, new, contents(text), today, keep=False):
+            return False
+        manifest = self.read_manifest()
+        manifest["contents"][HOME] = contents(new)
+        self.write_manifest(manifest)
+        return True
+
     def holds(self, name, known):
         """Whether this file is as it was when its contents had this digest."""
         try:
@@ -187,8 +219,11 @@ class Copies:
         except OSError:
             return False
 
-    def renew(self, name, text, known, today):
-        """Put `text` in the place of a file that is as we made it; False, and nothing changed, when it is not."""
+    def renew(self, name, text, known, today, keep=True):
+        """Put `text` in the place of a file that is as we made it; False, and nothing changed, when it is not.
+
+        What was there stays in .jupyter/earlier; not if `keep` is False, when nothing but an output is new.
+        """
         if not self.holds(name, known):
             return False
         try:
@@ -202,6 +237,9 @@ class Copies:
             write_new(self.mine / name, text)
         except FileExistsError:  # somebody saved it anew: theirs
             return False
+        if not keep:
+            aside.unlink()
+            aside.parent.rmdir()
         return True
 
     def move_aside(self, name, today):

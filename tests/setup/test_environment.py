@@ -1,15 +1,24 @@
 """Which Python runs the course, when it is renewed, and what is said when that fails."""
 
+import importlib.metadata
 import json
+import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from coursekit.cli import files, install, paths, server, terminal
-from coursekit.cli.environment import Environment, find_environment, fingerprint, read_stamp, up_to_date
+from coursekit.cli.environment import Environment, declared, find_environment, fingerprint, read_stamp, up_to_date
+from coursekit.cli.network import Answer
+
+ANSWERS = Answer(False, ["index.invalid"], False)  # what pip installs from is there
 
 
 @pytest.fixture
@@ -150,15 +159,16 @@ def test_a_package_folder_that_is_gone_means_making_it_again(root, monkeypatch, 
     (environment.home / "lib" / "python3.11" / "site-packages" / "numpy").mkdir(parents=True)
     monkeypatch.setattr(paths, "WINDOWS", False)
     monkeypatch.setattr(install, "pip_step", lambda *ignored: None)
-    install.install(environment, ["dev", "torch"])
+    install.install(environment, ["dev", "torch"], terminal.Bar(), ANSWERS)
     assert up_to_date(environment, ["dev"])
 
     (environment.home / "lib" / "python3.11" / "site-packages" / "numpy").rmdir()
     runs = []
-    monkeypatch.setattr(install, "run_showing_progress", lambda title, command, log: runs.append(command) or 0)
+    monkeypatch.setattr(install, "run_under", lambda bar, command, *more: runs.append(command) or 0)
     monkeypatch.setattr(install, "python_works", lambda python: True)
     installed = []
-    monkeypatch.setattr(install, "install", lambda environment, extras: installed.append(extras))
+    monkeypatch.setattr(install, "ask_index", lambda: ANSWERS)
+    monkeypatch.setattr(install, "install", lambda environment, extras, *more: installed.append(extras))
     install.ensure_environment(["dev"], {})
 
     assert "--clear" in runs[0]
@@ -170,10 +180,10 @@ def test_a_python_that_does_not_work_is_said_at_once(root, monkeypatch, capsys):
     """Before a minute of progress begins, the reader knows why."""
     environment = made()
     environment.python.write_text("not a program")
-    monkeypatch.setattr(install, "run_showing_progress", lambda *ignored: 0)
+    monkeypatch.setattr(install, "run_under", lambda *ignored: 0)
     answers = iter([False, True])
     monkeypatch.setattr(install, "python_works", lambda python: next(answers))
-    install.make_venv(environment)
+    install.make_venv(environment, terminal.Bar())
 
     assert "is damaged: its Python does not work" in capsys.readouterr().out
 
@@ -191,7 +201,7 @@ def test_an_interrupted_installation_is_not_up_to_date(root, monkeypatch):
     environment = made()
     monkeypatch.setattr(install, "pip_step", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        install.install(environment, ["dev"])
+        install.install(environment, ["dev"], terminal.Bar(), ANSWERS)
 
     assert not up_to_date(environment, ["dev"])
 
@@ -200,8 +210,8 @@ def test_real_torch_is_installed_first_and_alone(root, monkeypatch):
     """torch has a pip run of its own, with the version pyproject.toml names, before everything else."""
     environment = made()
     runs = []
-    monkeypatch.setattr(install, "pip_step", lambda environment, title, command: runs.append(command))
-    install.install(environment, ["dev", "torch"])
+    monkeypatch.setattr(install, "pip_step", lambda environment, bar, command, heard: runs.append(command))
+    install.install(environment, ["dev", "torch"], terminal.Bar(), ANSWERS)
 
     assert ["torch==2.13.0"] == runs[0][-1:]
     assert ["--editable", ".[dev,torch]"] == runs[1][-2:]
@@ -211,14 +221,14 @@ def test_real_torch_is_installed_first_and_alone(root, monkeypatch):
 def test_a_missing_venv_package_is_named(root, monkeypatch):
     """Debian's Python without ensurepip: the message says what to install, and no half .venv stays."""
 
-    def fails(title, command, log, every=3.0):
+    def fails(bar, command, log, state):
         (root / ".venv" / "bin").mkdir(parents=True)
         log.write_text("The virtual environment was not created because ensurepip is not available.")
         return 1
 
-    monkeypatch.setattr(install, "run_showing_progress", fails)
+    monkeypatch.setattr(install, "run_under", fails)
     with pytest.raises(terminal.Problem, match="sudo apt install python3-venv"):
-        install.make_venv(find_environment({}))
+        install.make_venv(find_environment({}), terminal.Bar())
 
     assert ["constraints.txt", "pyproject.toml"] == sorted(path.name for path in root.iterdir())
 
@@ -239,29 +249,138 @@ def test_a_failed_installation_says_what_to_do(tmp_path, output, advice):
     environment = Environment(sys.executable, "venv", tmp_path, ours=True)
     command = [sys.executable, "-c", "import sys; print(sys.argv[1]); sys.exit(1)", output]
     with pytest.raises(terminal.Problem) as caught:
-        install.pip_step(environment, "Installing", command)
+        install.pip_step(environment, terminal.Bar(), command, install.Pip(environment, 0, 1, 9))
 
     assert advice in str(caught.value)
     assert output in str(caught.value)
 
 
-def test_long_work_shows_that_it_goes_on(tmp_path, capsys):
-    """A command that takes longer than the pause between two signs of life gives some, and its last act."""
-    code = "import time; print('Collecting numpy', flush=True); time.sleep(0.8)"
-    command = [sys.executable, "-c", code]
-    status = terminal.run_showing_progress("Installing", command, tmp_path / "log", every=0.3)
+PIPS_WORDS = """\
+Obtaining file:///somewhere
+Collecting numpy>=2.0 (from autograd-course==0.9.0)
+  Downloading jupyterlab-4.6.6-py3-none-any.whl (17.3 MB)
+Processing ./files/pytest_xdist-3.8.0-py3-none-any.whl (from -c constraints.txt)
+Requirement already satisfied: six>=1.5 in ./lib (from python-dateutil)
+"""
+
+
+def test_one_bar_moves_with_pips_words_and_with_the_packages_that_are_unpacked(tmp_path):
+    """Each package that pip names moves the bar, and each one that it has unpacked; a file's name is not shown."""
+    environment = Environment(sys.executable, "venv", tmp_path, ours=True)
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    heard = install.Pip(environment, 0.1, 0.9, 10)
+    shares, words = [heard.state()[0]], []
+    for line in PIPS_WORDS.splitlines(keepends=True):
+        heard.hear(line)
+        shares.append(heard.state()[0])
+        words.append(heard.state()[1])
+    heard.hear("Installing collected packages: numpy, jupyterlab\n")
+    for name in ("numpy", "jupyterlab"):
+        (packages / f"{name}-1.dist-info").mkdir()
+        shares.append(heard.state()[0])
+
+    assert [0.1, 0.1] == shares[:2] and shares[1:] == sorted(set(shares)) and 0.9 == pytest.approx(shares[-1])
+    assert ["fetching jupyterlab (17.3 MB)", "fetching pytest-xdist "] == words[2:4]
+    assert "unpacking: 2 of 2 packages" == heard.state()[1]
+
+
+def test_long_work_says_now_and_then_how_far_it_is(tmp_path, capsys):
+    """Into a pipe the bar is a line now and then; its share never goes back; the output stands in the log."""
+    states = iter([(0.1, "first"), (0.5, "half"), *[(0.2, "back")] * 99])
+    command = [sys.executable, "-c", "import time; print('said', flush=True); time.sleep(0.8)"]
+    heard = []
+    status = terminal.run_under(terminal.Bar(every=0.05), command, tmp_path / "log", lambda: next(states), heard.append)
     lines = capsys.readouterr().out.splitlines()
 
-    assert 0 == status
-    assert "Installing ..." == lines[0]
-    assert any("Collecting numpy" in line for line in lines[1:-1])
-    assert "done in" in lines[-1]
+    assert (0, ["said\n"], "said\n") == (status, heard, (tmp_path / "log").read_text())
+    assert "  [############............]  50 %    0 s  half" in lines
+    assert "50 %" in lines[-1] and "back" in lines[-1]
+
+
+def test_the_number_of_packages_that_is_announced_is_that_of_the_set_up():
+    """What pyproject.toml asks for, with all that this needs, here: within five of what the bar expects."""
+    todo, there = [Requirement(each) for each in [*declared()[""], *declared()["dev"]]], set()
+    while todo:
+        each = todo.pop()
+        name = canonicalize_name(each.name)
+        applies = not each.marker or any(each.marker.evaluate({"extra": extra}) for extra in ("", *each.extras))
+        if applies and (name, *each.extras) not in there:
+            there.add((name, *each.extras))
+            for words in importlib.metadata.requires(each.name) or []:
+                needed = Requirement(words)
+                if not needed.marker or any(needed.marker.evaluate({"extra": extra}) for extra in ("", *each.extras)):
+                    needed.marker = None
+                    todo.append(needed)
+
+    assert abs(len({name for name, *_ in there}) + 1 - install.PACKAGES) <= 5
+
+
+@pytest.fixture
+def hanging_proxy():
+    """The address of a proxy that takes connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def bare(monkeypatch, **more):
+    """Leave pip without this machine's settings, and with these variables."""
+    for name in list(os.environ):
+        if name.upper().startswith("PIP_") or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    for name, value in {"PIP_CONFIG_FILE": os.devnull, **more}.items():
+        monkeypatch.setenv(name, value)
+
+
+NOBODY = "http://127.0.0.1:9/simple"  # a port on which nobody listens
+
+
+@pytest.mark.parametrize("how", ["nobody", "proxy"])
+def test_without_a_network_the_set_up_fails_at_once_in_one_sentence(root, monkeypatch, hanging_proxy, how):
+    """Nobody listens, or a proxy hangs: in five seconds it is said who was asked and what to do; nothing is made."""
+    more = {"http_proxy": hanging_proxy, "PIP_INDEX_URL": "http://index.invalid/simple"}
+    bare(monkeypatch, **({"PIP_INDEX_URL": NOBODY} if how == "nobody" else more))
+    began = time.monotonic()
+    with pytest.raises(terminal.Problem) as caught:
+        install.ensure_environment(["dev"], {})
+    words = str(caught.value)
+
+    assert time.monotonic() - began < 5
+    assert ("127.0.0.1" if how == "nobody" else "index.invalid") in words
+    assert "check the network" in words and "HTTPS_PROXY" in words and 1 == words.count(".", words.index("check"))
+    assert {"constraints.txt", "pyproject.toml", ".venv.lock"} == {path.name for path in root.iterdir()}
+
+
+def test_packages_in_a_folder_need_no_network(root, monkeypatch, tmp_path):
+    """With PIP_FIND_LINKS nothing is refused beforehand, and pip is told not to try for minutes."""
+    bare(monkeypatch, PIP_INDEX_URL=NOBODY, PIP_FIND_LINKS=str(tmp_path))
+    runs = []
+    monkeypatch.setattr(install, "make_venv", lambda *ignored: None)
+    monkeypatch.setattr(install, "pip_step", lambda environment, bar, command, heard: runs.append(command))
+    made()
+    (root / "constraints.txt").write_text("another")
+    install.ensure_environment(["dev"], {})
+
+    assert ["--retries", "0"] == runs[0][runs[0].index("--retries"):][:2]
+
+
+def test_without_a_network_an_old_environment_that_is_whole_is_used(root, monkeypatch, capsys):
+    """After `git pull` on a train the course still opens."""
+    bare(monkeypatch, PIP_INDEX_URL=NOBODY)
+    made()
+    (root / "constraints.txt").write_text("another")
+    monkeypatch.setattr(install, "lacking", lambda environment, extras: [])
+
+    assert "venv" == install.ensure_environment(["dev"], {}).kind
+    assert "No network" in capsys.readouterr().out
 
 
 def test_one_terminal_at_a_time_sets_up(tmp_path):
     """While one process holds the lock another cannot take it, and afterwards it can."""
     lock = tmp_path / "lock"
-    with files.only_one(lock), open(lock, "a+b") as second:
+    with files.only_one(lock, "Busy"), open(lock, "a+b") as second:
         assert not files.try_lock(second)
     with open(lock, "a+b") as second:
         assert files.try_lock(second)

@@ -198,6 +198,60 @@ def test_nothing_that_was_ever_written_is_lost(copies, monkeypatch):
     assert written <= set(everything_below(copies.mine))
 
 
+HOME = "home.ipynb"
+TABLE = {"text/plain": "00  ....\n01  ....", "text/html": "<table></table>"}
+
+
+def shown_at_home(copies):
+    return json.loads(read(copies, HOME))["cells"][0]["outputs"]
+
+
+def test_home_shows_its_table_before_anybody_has_run_a_cell(copies):
+    """The table is there with the copy, made anew when it has changed, and is nobody's work: a new edition comes."""
+    publish(copies, HOME, lesson("home()"))
+    copies.update(TODAY)
+    assert copies.show_home(TABLE, TODAY)
+    assert not copies.show_home(TABLE, TODAY)
+    (output,) = shown_at_home(copies)
+    assert TABLE == {kind: "".join(lines) for kind, lines in output["data"].items()}
+
+    assert copies.show_home({"text/plain": "01  ####"}, TODAY)
+    assert {"text/plain": ["01  ####"]} == shown_at_home(copies)[0]["data"]
+    publish(copies, HOME, lesson("home() "))
+    assert [HOME] == copies.update(TODAY).renewed
+
+
+def test_a_home_that_was_run_is_made_anew_and_one_that_was_written_in_stays(copies):
+    """What running a cell leaves is only an output; a cell that the learner changed or added makes the file theirs."""
+    publish(copies, HOME, lesson("home()"))
+    copies.update(TODAY)
+    write(copies, HOME, lesson("home()", outputs=[{"output_type": "stream", "name": "stdout", "text": "old"}]))
+    assert copies.show_home(TABLE, TODAY)
+    assert "display_data" == shown_at_home(copies)[0]["output_type"]
+
+    for mine in (lesson("home()  # mine"), b"no notebook"):
+        write(copies, HOME, mine)
+        assert not copies.show_home(TABLE, TODAY)
+        assert mine == read(copies, HOME)
+    (copies.mine / HOME).unlink()
+    assert not copies.show_home(TABLE, TODAY)
+
+
+def test_what_lab_saves_into_home_meanwhile_is_not_lost(copies, monkeypatch):
+    """A save between the look and the move is given back."""
+    publish(copies, HOME, lesson("home()"))
+    copies.update(TODAY)
+    rename = os.rename
+
+    def move(source, target):
+        write(copies, HOME, b"saved just now")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", move)
+    assert not copies.show_home(TABLE, TODAY)
+    assert b"saved just now" == read(copies, HOME)
+
+
 def test_metadata_is_no_change_of_a_lesson_and_no_work_of_a_learner(copies):
     """What programs write about a notebook is neither announced nor taken for an edit."""
     publish(copies, NAME, lesson())

@@ -73,13 +73,12 @@ def test_a_folder_that_may_not_be_written_to_is_named(told, monkeypatch):
         assert (1, True) == (status, "Permission denied" in said)
 
 
-def test_opening_the_course_puts_the_beginning_beside_the_lessons(clone, monkeypatch):
+def test_opening_the_course_puts_the_beginning_beside_the_lessons(clone):
     """A new learner has it; whoever has written in it keeps what they wrote."""
-    monkeypatch.setattr(commands, "trust", lambda *some: None)
     copies = workspace.Copies(clone / "notebooks", clone / "my_course")
-    commands.update_copies(None, copies)
+    commands.update_copies(copies)
     assert stages.start() == mine(clone).read_text(encoding="utf-8")
 
     mine(clone).write_text("my work")
-    commands.update_copies(None, copies)
+    commands.update_copies(copies)
     assert "my work" == mine(clone).read_text()

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -12,7 +13,7 @@ import pytest
 
 from coursekit.cli import paths, save_hook, server, terminal, workspace
 from coursekit.cli.environment import Environment
-from tests.opened import open_course
+from tests.opened import ADDRESS, environment, open_course, run_course
 
 
 @pytest.fixture
@@ -27,24 +28,14 @@ def taken():
 def test_a_taken_port_is_named_with_a_way_out(taken):
     """Asking for a port in use says which, who it may be, and how to choose another."""
     with pytest.raises(terminal.Problem, match=rf"Port {taken} .*taken(?s:.*)Ctrl-C(?s:.*)--port \d+"):
-        server.choose_port(taken)
-
-
-def test_without_a_wish_the_next_free_port_is_taken_and_said(taken, monkeypatch, capsys):
-    """A taken default port is passed over, and the reader is told."""
-    monkeypatch.setattr(server, "DEFAULT_PORT", taken)
-
-    chosen = server.choose_port(None)
-
-    assert chosen > taken
-    assert f"Port {taken} is taken" in capsys.readouterr().out
+        server.check_port(taken)
 
 
 @pytest.mark.parametrize("number", [0, -1, 65536])
 def test_what_is_no_port_is_refused(number):
     """Numbers outside 1 to 65535 are refused with the range."""
     with pytest.raises(terminal.Problem, match="1 to 65535"):
-        server.choose_port(number)
+        server.check_port(number)
 
 
 @pytest.fixture
@@ -55,17 +46,18 @@ def command(tmp_path, monkeypatch):
     mine.mkdir()
     (mine / workspace.FIRST_LESSON).write_text("{}")
     environment = Environment(sys.executable, "venv", sys.prefix, ours=True)
-    return lambda: server.lab_command(environment, 8899, workspace.Copies(tmp_path / "notebooks", mine))
+    return lambda port=8899: server.lab_command(environment, port, workspace.Copies(tmp_path / "notebooks", mine))
 
 
 def test_the_server_listens_only_on_this_machine(command):
-    """JupyterLab is bound to 127.0.0.1, on one port, and looks for no other; its token is not for others to list."""
+    """JupyterLab is bound to 127.0.0.1, and to the port that was asked for; its token is not for others to list."""
     words = command()
 
     assert "--ServerApp.ip=127.0.0.1" in words
     assert "--ServerApp.port=8899" in words
     assert "--ServerApp.port_retries=0" in words
     assert "--LabApp.default_url=/lab/tree/my_course/00_start_here.ipynb" in words
+    assert {"--ServerApp.port=8888", "--ServerApp.port_retries=50"} <= set(command(None))
     assert not [word for word in words if "token" in word.partition("=")[0].lower()]
 
 
@@ -132,7 +124,7 @@ def test_a_server_that_dies_is_quoted(tmp_path):
     with open(log, "wb") as output:
         process = subprocess.Popen(dying, stdout=output, stderr=output)
     with pytest.raises(terminal.Problem, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
-        server.wait_until_ready(process, 9, "token", log)
+        server.wait_until_ready(process, tmp_path, log)
 
 
 def test_a_server_that_hangs_is_given_up(tmp_path):
@@ -141,15 +133,23 @@ def test_a_server_that_hangs_is_given_up(tmp_path):
     log.write_text("thinking")
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     with pytest.raises(terminal.Problem, match="thinking"):
-        server.wait_until_ready(process, 9, "token", log, patience=0.2)
+        server.wait_until_ready(process, tmp_path, log, patience=0.2)
     server.stop(process)
 
     assert process.poll() is not None
 
 
-def test_somebody_elses_server_does_not_count_as_ours(taken):
-    """A port that accepts connections but does not know our token is not ready."""
-    assert not server.answers(taken, "token", patience=0.3)
+def test_somebody_elses_server_does_not_count_as_ours(taken, tmp_path):
+    """A port that accepts connections but does not know our token is not ready, nor is a note that cannot be read."""
+    copies = workspace.Copies(tmp_path / "notebooks", tmp_path)
+    (tmp_path / ".jupyter").mkdir()
+    assert not server.Running(taken, "token").answers(patience=0.3)
+    for note in ("", "[]", '{"runtime": 3}', '{"runtime": "gone"}', json.dumps({"runtime": str(tmp_path)})):
+        (tmp_path / "jpserver-1.json").write_text('{"port": 1, "token": "old"}')
+        (tmp_path / "jpserver-2.json").write_text("{")
+        (tmp_path / ".jupyter" / server.NOTE).write_text(note)
+
+        assert server.find_running(copies) is None
 
 
 @pytest.fixture
@@ -182,8 +182,11 @@ def said(address, token):
         return reply.read().decode()
 
 
-def test_open_for_real(opened):
-    """The printed address answers; without the token nothing is given; the end of course.py ends the server."""
+def test_open_for_real(opened, clone):
+    """The printed address answers; without the token nothing is given; the end of course.py ends the server.
+
+    A second open of the folder shows the same server and starts none; one that is stopped is not found any more.
+    """
     process, base, page, token = opened
     port = int(base.rpartition(":")[2])
 
@@ -195,7 +198,45 @@ def test_open_for_real(opened):
     assert "false" == settings["schema"]["properties"]["fetchNews"]["default"]
     assert not server.port_is_free(port)
 
+    second = run_course(clone, "open", "--no-browser", COURSE_PYTHON=sys.executable)
+    assert 0 == second.returncode
+    assert f"The course is open already:  {base}{page}?token={token}" in second.stdout
+    assert "press Ctrl-C in the terminal where it was started" in second.stdout
+
     process.terminate()
 
     assert 0 == process.wait(30)
     assert server.port_is_free(port)
+    assert server.find_running(workspace.Copies(clone / "notebooks", clone / "my_course")) is None
+
+
+def test_two_opens_at_one_moment_start_one_server(clone, tmp_path, opened_words):
+    """Two terminals open the folder together: the second waits for the first, and both name one address."""
+    first, second = opened_words(2)
+    assert first == second
+
+
+@pytest.fixture
+def opened_words(clone, tmp_path):
+    """Start so many opens at once; their addresses. All are ended afterwards."""
+    (clone / "course_lib").mkdir()
+    (clone / "course_lib" / "__init__.py").write_text("")
+    processes = []
+
+    def start(number):
+        environ = environment(COURSE_PYTHON=sys.executable, PYTHONPATH=str(clone))
+        words = [sys.executable, "-u", "course.py", "open", "--no-browser"]
+        logs = [tmp_path / f"log-{each}" for each in range(number)]
+        for log in logs:
+            with open(log, "wb") as output:
+                processes.append(subprocess.Popen(words, cwd=clone, env=environ, stdout=output, stderr=output))
+        end = time.monotonic() + 90
+        while time.monotonic() < end and not all(ADDRESS.search(log.read_text()) for log in logs):
+            time.sleep(0.1)
+        return [ADDRESS.search(log.read_text()).group() for log in logs]
+
+    yield start
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(30)

@@ -9,7 +9,7 @@ ARGS ?=
 LESSONS ?=
 FOLDER ?=
 
-.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles notebooks site lite handout grade \
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles lesson notebooks site lite handout grade \
   doctor setup
 
 help:
@@ -51,6 +51,10 @@ bench:
 puzzles:
 	@"$(TOOLS_PYTHON)" tools/puzzles.py $(ARGS)
 	@"$(TOOLS_PYTHON)" tools/questions.py $(ARGS)
+
+# One lesson while it is written: build, rules, claims, notebook again, proof, minutes: make lesson L=07 WATCH=1
+lesson:
+	@"$(TOOLS_PYTHON)" tools/lesson.py $(or $(L),$(NN)) $(if $(WATCH),--watch) $(ARGS)
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)

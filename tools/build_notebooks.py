@@ -86,7 +86,7 @@ def choose(names: list[str], folder: Path = ROOT) -> list[Path]:
     chosen = []
     for name in names:
         stem = Path(name).stem
-        number = re.sub(r"^(\d)(?!\d)", r"0\1", stem.split("_")[0])
+        number = re.sub(r"^(?=\d(?!\d))", "0", stem.split("_")[0])
         found = [s for s in everything if name_of(s) == stem or name_of(s).startswith(number + "_")]
         if not found:
             have = ", ".join(map(name_of, everything)) or "none yet"

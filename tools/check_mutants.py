@@ -96,11 +96,11 @@ def lesson_results(number, say):
 def main(arguments=None):
     """Run the command; 0 when at least one property of every check is missed, and so many of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lessons", nargs="*", type=int, help="lesson numbers (default: all)")
+    parser.add_argument("lessons", nargs="*", help="lesson numbers (default: all)")
     options = parser.parse_args(arguments)
     began, everything = time.monotonic(), []
     for number in options.lessons or lesson_numbers():
-        print(f"lesson {number:02d}", flush=True)
+        print(f"lesson {number}", flush=True)
         results = lesson_results(number, lambda line: print(line, flush=True))
         everything += results
         missed = sum(noticed for _, _, noticed in results)

@@ -16,11 +16,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from coursekit.judge.discovery import exercises_module, folder_of  # noqa: E402
+from coursekit.judge.discovery import exercises_module, folder_of, number_in  # noqa: E402
 
 TABLE = ROOT / "docs" / "puzzles.md"
 
-PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it)
+PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it, itself or in a part)
     1: ("Which in-place edits break backward, and which do no harm?", 7),
     2: ("Is at version 1; expected version 0: versions of what, counted by whom?", 7),
     3: ("An in-place edit of a leaf: when at once an error, when fine?", 7),
@@ -51,8 +51,8 @@ PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it)
 
 
 def lesson_files():
-    """{lesson number: its source} of the lessons that exist."""
-    return {int(path.parent.name[:2]): path for path in sorted((ROOT / "lessons").glob("[0-8][0-9]_*/lesson.py"))}
+    """{lesson number: its source} of the lessons and parts that exist."""
+    return {number_in(path.parent.name): path for path in sorted((ROOT / "lessons").glob("[0-8][0-9]*_*/lesson.py"))}
 
 
 def cells(source):
@@ -64,7 +64,7 @@ def cells(source):
 def claim_tests(number):
     """{claim id: the name of its test} of a lesson."""
     path = folder_of(number) / "claims.py"
-    names = re.findall(r"^def (test_c(\d\d)_(\d+)_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    names = re.findall(r"^def (test_c(\d\d[a-z]?)_(\d+)_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {f"C{lesson}.{claim}": name for name, lesson, claim in names}
 
 
@@ -88,9 +88,9 @@ def complaints(found):
     said, lessons = [], lesson_files()
     for puzzle, (_, lesson) in PUZZLES.items():
         shown, asked = found[puzzle]
-        if lesson not in lessons:
+        if f"{lesson:02d}" not in lessons:
             continue
-        if not any(number == lesson for number, *_ in shown):
+        if not any(int(number[:2]) == lesson for number, *_ in shown):
             said.append(f"Puzzle {puzzle}: no cell of lesson {lesson:02d} has the tag P{puzzle}.")
         if not asked:
             said.append(f"Puzzle {puzzle}: no exercise names it. Add {puzzle} to the `puzzles` of its record.")
@@ -113,7 +113,7 @@ def table(found):
     for puzzle, (question, lesson) in PUZZLES.items():
         shown, asked = found[puzzle]
         places = [
-            f"[{number:02d}](../notebooks/{files[number].parent.name}.ipynb), cell {cell}" for number, cell, _ in shown
+            f"[{number}](../notebooks/{files[number].parent.name}.ipynb), cell {cell}" for number, cell, _ in shown
         ] or [f"lesson {lesson:02d}, to come"]
         claims = [claim_tests(number).get(c) for number, _, ids in shown for c in ids]
         tests = [f"`{name}`" for name in dict.fromkeys(filter(None, claims))]

@@ -16,10 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from coursekit.judge.discovery import exercises_module, lesson_numbers  # noqa: E402
+from coursekit.judge.moved import new_number  # noqa: E402
 
 TABLE = ROOT / "docs" / "questions.md"
 
-# heading: (question, claims that answer it, an exercise that asks for it)
+# heading: (question, claims that answer it, an exercise that asks for it). The numbers are those of 0.9.0, or today's
+# of what is new; lessons/moved.toml says which of the old ones have changed since.
 QUESTIONS = {
     "The first questions": (
         ("what does loss.backward() do in PyTorch", ("C00.4", "C00.3"), "00.4"),
@@ -120,13 +122,13 @@ QUESTIONS = {
 def claims():
     """{claim: (its sentence, the lesson's file, the heading above the cell that shows it, the cell's number)}."""
     found = {}
-    for path in sorted((ROOT / "lessons").glob("[0-8][0-9]_*/lesson.py")):
+    for path in sorted((ROOT / "lessons").glob("[0-8][0-9]*_*/lesson.py")):
         source = path.read_text(encoding="utf-8")
-        sentences = dict(re.findall(r"^# - \*\*(C\d\d\.\d+)\*\* (.+)$", source, re.MULTILINE))
+        sentences = dict(re.findall(r"^# - \*\*(C\d\d[a-z]?\.\d+)\*\* (.+)$", source, re.MULTILINE))
         heading = ""
         parts = re.split(r"^# %%(.*)$", source, flags=re.MULTILINE)
         for number, (head, body) in enumerate(zip(parts[1::2], parts[2::2], strict=True)):
-            for tag in re.findall(r'"(C\d\d\.\d+)"', head):
+            for tag in re.findall(r'"(C\d\d[a-z]?\.\d+)"', head):
                 if tag in sentences:
                     found.setdefault(tag, (sentences[tag], path.parent.name, heading, number))
             if "[markdown]" in head:
@@ -152,8 +154,14 @@ def complaints():
 
 
 def every_question():
-    """(question, claims, exercise) in the order of the table."""
-    return [entry for entries in QUESTIONS.values() for entry in entries]
+    """(question, claims, exercise) in the order of the table, with the numbers of today."""
+    return [entry for entries in QUESTIONS.values() for entry in map(today, entries)]
+
+
+def today(entry):
+    """A line of the table with the numbers of today."""
+    question, ids, exercise = entry
+    return question, tuple(map(new_number, ids)), new_number(exercise)
 
 
 def table():
@@ -168,14 +176,14 @@ def table():
     ]
     for heading, entries in QUESTIONS.items():
         lines += ["", f"## {heading}", "", "| you ask | in short | shown in | try it |", "| --- | --- | --- | --- |"]
-        for question, ids, exercise in entries:
+        for question, ids, exercise in map(today, entries):
             answer = " ".join(known[each][0] for each in ids).replace("|", "\\|")
             places = {}
             for each in ids:
                 _, lesson, place, number = known[each]
                 places.setdefault((lesson, place), []).append(number)
             shown = "; ".join(
-                f"[{lesson[:2]}](../notebooks/{lesson}.ipynb) *{place or 'the beginning'}*, "
+                f"[{lesson.partition('_')[0]}](../notebooks/{lesson}.ipynb) *{place or 'the beginning'}*, "
                 f"cell {', '.join(map(str, dict.fromkeys(numbers)))}"
                 for (lesson, place), numbers in places.items()
             )

@@ -37,7 +37,7 @@ ASKED_FIRST = (7, 8, 6, 2, 5, 3)  # lessons whose messages people meet most ofte
 def lessons():
     """(number, title, what it is about, minutes, file name) of each lesson, as README's table has them."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    row = r"^\| \[(\d\d) ([^\]]+)\]\(notebooks/([\w.]+)\.ipynb\) \| (.+?) \| (\d+) \|$"
+    row = r"^\| \[(\d\d[a-z]?) ([^\]]+)\]\(notebooks/([\w.]+)\.ipynb\) \| (.+?) \| (\d+) \|$"
     return [(n, title, about, int(minutes), file) for n, title, file, about, minutes in re.findall(row, readme, re.M)]
 
 
@@ -51,7 +51,7 @@ def sample():
 
     torch = importlib.import_module("course_lib")
     ident, name = SAMPLE
-    records = importlib.import_module("coursekit.judge.discovery").exercises_module(ident[:2]).EXERCISES
+    records = importlib.import_module("coursekit.judge.discovery").exercises_module(ident.partition(".")[0]).EXERCISES
     record = next(each for each in records if each.id == ident)
     wrong = next(each.answer for each in record.mistakes if each.name == name)
     names = {"torch": torch}
@@ -98,7 +98,7 @@ def error_index():
     from backscope.explaining.report import LESSONS, explain
     from tests.teach.explain_cures import CURES
 
-    files = {int(n): file for n, _, _, _, file in lessons()}
+    files = {int(n): file for n, _, _, _, file in lessons() if n.isdigit()}
     by_lesson = {}
     for _, program, _ in CURES:
         error = raised(program)

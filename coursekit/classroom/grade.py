@@ -23,8 +23,9 @@ from pathlib import Path
 
 from coursekit.classroom import pages, returned, worker
 from coursekit.judge import exercise as ex
-from coursekit.judge.discovery import lesson_numbers
-from coursekit.notebook.lesson import lesson
+from coursekit.judge.discovery import lesson_numbers, number_in
+from coursekit.judge.moved import new_number
+from coursekit.notebook.lesson import lesson, normal
 
 ROOT = Path(__file__).resolve().parents[2]
 WINDOWS = os.name == "nt"
@@ -66,7 +67,7 @@ class Graded:
     """One student's lesson, from one returned file or more."""
 
     student: str
-    lesson: int
+    lesson: str
     answers: dict = field(default_factory=dict)  # exercise id: Answer
     files: list = field(default_factory=list)
     notes: list = field(default_factory=list)  # for the teacher: what happened on the way
@@ -94,7 +95,7 @@ class Limits:
 
 def lesson_files():
     """{number: path of the published notebook} for all lessons with exercises."""
-    paths = {int(path.name[:2]): path for path in sorted((ROOT / "notebooks").glob("[0-8][0-9]_*.ipynb"))}
+    paths = {number_in(path.name): path for path in sorted((ROOT / "notebooks").glob("[0-8][0-9]*_*.ipynb"))}
     return {number: paths[number] for number in lesson_numbers() if number in paths}
 
 
@@ -324,16 +325,17 @@ def remove(folder):
 def grade_copy(grader, copy, file):
     """What became of each exercise in one returned notebook. Never raises for what is in it."""
     graded = Graded(copy.student, copy.lesson, files=[copy.name])
-    exercises = lesson(copy.lesson).exercises if copy.lesson is not None else {}
+    exercises = lesson(copy.lesson, edition=copy.edition).exercises if copy.lesson is not None else {}
     graded.answers = {id: Answer(id) for id in exercises}
     if copy.problem:
         graded.problem = copy.problem
         return graded
-    asks = askers(file)
-    cells = [{"source": cell["source"], "asks": asks.get(cell["id"], "")} for cell in copy.cells]
+    asks = {} if copy.edition else askers(file)
+    cells = [{"source": cell["source"], "asks": asks.get(cell["id"], ""), "old": bool(copy.edition)}
+             for cell in copy.cells]  # fmt: skip
     skip, records = [], []
     for _ in range(RUNS):
-        ran = grader.run({"lesson": copy.lesson, "cells": cells, "skip": skip})
+        ran = grader.run({"lesson": copy.lesson, "edition": copy.edition, "cells": cells, "skip": skip})
         records += ran.records
         graded.notes += notes_on(ran)
         at = max((record["cell"] for record in ran.records if record["kind"] == "cell"), default=None)
@@ -389,12 +391,8 @@ def ended_here(id, ended, limits):
 
 def named_in(cell, exercises):
     """The exercises that a cell asks."""
-    found = [*worker.ASKS.findall(cell["source"]), cell["asks"]]
-    return {normal for normal in map(normal_id, found) if normal in exercises}
-
-
-def normal_id(id):
-    return id.zfill(len(id) + 1) if id.find(".") == 1 else id
+    found = map(normal, [*worker.ASKS.findall(cell["source"]), cell["asks"]])
+    return {id for id in (map(new_number, found) if cell["old"] else found) if id in exercises}
 
 
 def answer_of(record, cells):
@@ -500,7 +498,7 @@ def failed(copy, why):
 
 def in_order(graded):
     """By student, then by lesson; a file that is no lesson comes first."""
-    return graded.student.casefold(), graded.student, -1 if graded.lesson is None else graded.lesson
+    return graded.student.casefold(), graded.student, graded.lesson or ""
 
 
 def changed_files(copies):
@@ -511,14 +509,14 @@ def changed_files(copies):
 
 def write_csv(path, all_graded):
     """One row for each student and lesson: the sums, then each exercise and prediction."""
-    numbers = sorted({id.partition(".")[2] for each in all_graded for id in each.answers}, key=by_number)
+    numbers = sorted({column(id, each) for each in all_graded for id in each.answers}, key=in_columns)
     head = ["student", "lesson", "exercises", *(outcome for outcome in OUTCOMES), "predictions noted"]
     with open(path, "w", encoding="utf-8-sig", newline="") as file:  # with its mark, so that spreadsheets read names
         rows = csv.writer(file)
         rows.writerow([*head, *numbers, "files", "remarks"])
         for each in all_graded:
-            lesson_name = "" if each.lesson is None else f"{each.lesson:02d}"
-            said = {id.partition(".")[2]: answer.said or "" if ".p" in id else answer.outcome
+            lesson_name = each.lesson or ""
+            said = {column(id, each): answer.said or "" if ".p" in id else answer.outcome
                     for id, answer in each.answers.items()}  # fmt: skip
             sums = [sum(".p" not in id for id in each.answers), *map(each.count, OUTCOMES),
                     sum(answer.said is not None and answer.outcome != ex.NOT_ATTEMPTED
@@ -529,9 +527,16 @@ def write_csv(path, all_graded):
             rows.writerow([harmless(cell) for cell in row])
 
 
-def by_number(name):
+def column(id, graded):
+    """The column of an exercise: its number; the whole id where an old copy asks what is in another lesson today."""
+    lesson_name, _, number = id.partition(".")
+    return number if lesson_name == graded.lesson else id
+
+
+def in_columns(name):
     """Exercises before predictions, each in their order."""
-    return name.startswith("p"), int(name.strip("p"))
+    lesson_name, _, number = name.rpartition(".")
+    return lesson_name, number.startswith("p"), int(number.strip("p"))
 
 
 def harmless(cell):
@@ -598,7 +603,7 @@ def tell_what_was_found(found, folder, out):
     """What was recognised in the folder, and what was not."""
     students = {copy.student for copy in found.copies}
     lessons = sorted({copy.lesson for copy in found.copies if copy.lesson is not None})
-    numbers = ", ".join(f"{each:02d}" for each in lessons) or "none"
+    numbers = ", ".join(lessons) or "none"
     notebooks, owners = counted(len(found.copies), "notebook"), counted(len(students), "student")
     out(f"{folder}: {notebooks} of {owners}; lessons: {numbers}.")
     if found.nameless:

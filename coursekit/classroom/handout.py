@@ -9,11 +9,13 @@ import re
 from pathlib import Path
 
 from coursekit.classroom.grade import ROOT, lesson_files
+from coursekit.cli.workspace import clear_outputs
 from coursekit.judge import exercise as ex
+from coursekit.judge.discovery import number_of
 from coursekit.notebook.lesson import lesson
 from coursekit.own_engine import stages
 
-QUESTION = re.compile(r"#\s+(\d\d) · ([^:\n]+):\s*(.+)")
+QUESTION = re.compile(r"#\s+(\d\d[a-z]?) · ([^:\n]+):\s*(.+)")
 HOOK = re.compile(r"\*\*(.+?)\*\*\s*$", re.M)
 ABILITIES = re.compile(r"After this lesson you can\n\n((?:- .+\n?)+)")
 FOR_YOU = "For the teacher. Each wrong answer is recognised, and gets the sentence that stands below it."
@@ -35,8 +37,9 @@ def handout(lessons="all", to="handout", out=print):
     files = lesson_files()
     chosen = numbers_in(lessons, files)
     if chosen is None:
-        out(f"--lessons {lessons}: write numbers and ranges, such as 1-9 or 0,3,5-7. There are lessons {min(files)} to "
-            f"{max(files)}.")  # fmt: skip
+        first, last = (int(each[:2]) for each in (min(files), max(files)))
+        out(f"--lessons {lessons}: write numbers and ranges, such as 1-9 or 0,3,5-7. There are lessons {first} to "
+            f"{last}.")  # fmt: skip
         return 1
     folder = Path(to)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -61,18 +64,20 @@ def handout(lessons="all", to="handout", out=print):
 
 
 def numbers_in(words, known):
-    """The lessons that "1-9" or "0,3,5-7" names, in order; None when that cannot be read."""
+    """The lessons that "1-9" or "0,3,5-7,5b" names, in order, a range with its lessons' parts; None for other words."""
     if words.strip() == "all":
         return list(known)
     chosen = set()
     for part in words.replace(" ", "").split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
-        if not match:
+        match = re.fullmatch(r"(\d+[a-z]?)(?:-(\d+[a-z]?))?", part)
+        try:
+            first, last = (number_of(match[place] or match[1]) for place in (1, 2))
+        except (TypeError, ValueError):
             return None
-        first, last = int(match[1]), int(match[2] or match[1])
-        chosen |= {number for number in known if first <= number <= last}
         if first not in known or last not in known:
             return None
+        upto = last + "z" if match[2] and last.isdigit() else last
+        chosen |= {number for number in known if first <= number <= upto}
     return sorted(chosen) or None
 
 
@@ -83,10 +88,8 @@ def write(path, text):
 
 
 def student_copy(notebook):
-    """The text of a notebook as a learner begins with it: no outputs, as `course.py open` makes it."""
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = [], None
+    """The text of a notebook as a learner begins with it, as `course.py open` makes it."""
+    clear_outputs(notebook)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -106,7 +109,7 @@ def opening(notebook):
 def key(number, notebook):
     """The key of one lesson, as Markdown."""
     _, name, question, _, _ = opening(notebook)
-    parts = [f"# Key to lesson {number:02d}: {name}", f"*{question}*", FOR_YOU]
+    parts = [f"# Key to lesson {number}: {name}", f"*{question}*", FOR_YOU]
     for exercise in lesson(number).exercises.values():
         kind = "prediction" if ".p" in exercise.id else exercise.kind
         parts += [f"## {exercise.id} · {exercise.title}",

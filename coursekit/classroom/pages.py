@@ -93,7 +93,7 @@ def title_of(number):
     """What the pages call a lesson."""
     if number is None:
         return "A file that is no lesson we know"
-    return f"Lesson {number:02d}: {text(lesson_names().get(number, ''))}"
+    return f"Lesson {number}: {text(lesson_names().get(number, ''))}"
 
 
 # ------------------------------------------------------------------------------------------------ one student
@@ -196,7 +196,7 @@ def index_page(students, names, found, fence):
 
 def students_table(students, names, numbers):
     """One row for each student: correct exercises of each lesson, and their sum."""
-    heads = "".join(f"<th>{number:02d}</th>" for number in numbers)
+    heads = "".join(f"<th>{number}</th>" for number in numbers)
     rows = [f"<tr><th>student</th>{heads}<th>sum</th></tr>"]
     for student, lessons in students.items():
         by_lesson = {each.lesson: each for each in lessons}

@@ -10,12 +10,15 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coursekit.judge.discovery import number_of
+
 LARGEST = 20 * 1024 * 1024  # bytes of a notebook: a lesson with all its pictures has about one
 MOST_CELLS = 2000
-LESSON = re.compile(r"\blesson\(\s*(\d{1,2})\s*\)")
-TITLE = re.compile(r"#\s+(\d\d) · ")
-IN_NAME = re.compile(r"(?<!\d)(\d\d?)(?!\d)")
-PUBLISHED_ID = re.compile(r"lesson-(\d\d)-cell-\d+$")
+LESSON = re.compile(r"\blesson\(\s*[\"']?(\d{1,2}[a-z]?)[\"']?\s*\)")
+OLD_IMPORT = re.compile(r"\bfrom course_lib\.teach import\b")
+TITLE = re.compile(r"#\s+(\d\d[a-z]?) · ")
+IN_NAME = re.compile(r"(?<!\d)(\d\d?[a-z]?)(?![\da-z])", re.IGNORECASE)
+PUBLISHED_ID = re.compile(r"lesson-(\d\d[a-z]?)-cell-\d+$")
 IGNORED = {"__MACOSX", "desktop.ini", "Thumbs.db", "course_progress.json", "my_engine.py", "my_tests.py"}
 
 # What learning platforms add to names: Moodle's folders, Canvas' and Blackboard's files, a browser's second download.
@@ -34,7 +37,8 @@ class Copy:
     student: str
     path: Path
     name: str  # below the folder that was given
-    lesson: int | None = None
+    lesson: str | None = None
+    edition: str = ""  # "0.9.0": a notebook of that course or an earlier one, with the numbers of its exercises
     cells: list = field(default_factory=list)  # {"id": text, "source": text}, code only
     problem: str = ""  # why it cannot be graded, in a sentence
     digest: str = ""
@@ -105,6 +109,7 @@ def read(path, name):
         copy.digest = hashlib.sha256(data).hexdigest()
         notebook = json.loads(data.decode("utf-8-sig"))
         copy.lesson, copy.cells = understood(notebook)
+        copy.edition = "0.9.0" if any(OLD_IMPORT.search(cell["source"]) for cell in copy.cells) else ""
     except OSError as error:
         copy.problem = f"the file cannot be read: {error.strerror or error}."
     except UnicodeDecodeError:
@@ -131,11 +136,11 @@ def understood(notebook):
             code.append({"id": str(cell.get("id", "")), "source": source})
             ids += PUBLISHED_ID.findall(str(cell.get("id", "")))
             if lesson is None and (match := LESSON.search(source)):
-                lesson = int(match[1])
+                lesson = number_of(match[1])
         elif match := TITLE.match(source):
-            titles.append(int(match[1]))
+            titles.append(match[1])
     if lesson is None:
-        lesson = next(iter(titles), int(ids[0]) if ids else None)
+        lesson = next(iter(titles), ids[0] if ids else None)
     return lesson, code
 
 
@@ -147,7 +152,7 @@ def lesson_in_name(stem, titles):
     for number, title in titles.items():
         if title.lower() in stem.lower():
             return number
-    numbers = [int(each) for each in IN_NAME.findall(without_additions(stem))]
+    numbers = [number_of(each) for each in IN_NAME.findall(without_additions(stem))]
     return next((each for each in reversed(numbers) if each in titles), None)
 
 
@@ -161,8 +166,9 @@ def student_of(path, lesson, titles):
         at = name.lower().index(title.lower())
         name = name[:at].rstrip("_- .") + " " + name[at + len(title) :].lstrip("_- .")
     elif lesson is not None:
-        name = re.sub(rf"(?i)[_\-. ]*(lesson)?[_\-. ]*(?<!\d)0?{lesson}(?!\d)[_\-. ]*$", "", name)
-        name = re.sub(rf"(?i)^(lesson)?[_\-. ]*0?{lesson}(?!\d)[_\-. ]*", "", name)
+        number = lesson.removeprefix("0")
+        name = re.sub(rf"(?i)[_\-. ]*(lesson)?[_\-. ]*(?<!\d)0?{number}(?!\d)[_\-. ]*$", "", name)
+        name = re.sub(rf"(?i)^(lesson)?[_\-. ]*0?{number}(?!\d)[_\-. ]*", "", name)
     return without_additions(name.strip("_- .")).strip("_- .")
 
 

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 from pathlib import Path
 
@@ -14,18 +15,37 @@ def in_order(package):
     folder = importlib.import_module(package).__path__
     files = (importlib.import_module(f"{package}.{file.name}") for file in pkgutil.iter_modules(folder))
     found = [file.EXERCISE for file in files if hasattr(file, "EXERCISE")]
-    return sorted(found, key=lambda exercise: (".p" not in exercise.id, exercise.id))
+    return sorted(found, key=lambda exercise: by_number(exercise.id))
+
+
+def by_number(id):
+    """A key for sorting: the predictions of a lesson first, each by its number, so that 07.10 comes after 07.9."""
+    lesson, _, rest = id.partition(".")
+    return lesson, not rest.startswith("p"), int(rest.strip("p"))
+
+
+def number_of(lesson):
+    """How a lesson is called everywhere: "07" for `7`, `"7"` and `"07"`, "07b" for its part b. ValueError otherwise."""
+    match = None if isinstance(lesson, bool) else re.fullmatch(r"(\d{1,2})([a-z]?)", str(lesson).strip().lower())
+    if match is None:
+        raise ValueError(f"{lesson!r} is no number of a lesson; write 7, or \"07b\" for a part of lesson 07")
+    return match[1].zfill(2) + match[2]
+
+
+def number_in(name):
+    """The number that a lesson's folder or notebook begins with, "07b" of 07b_the_hunt; "" where there is none."""
+    match = re.match(r"(\d\d[a-z]?)_", name)
+    return match[1] if match else ""
 
 
 def folder_of(lesson):
-    """The folder of a lesson by its number or name, `7`, `"07"` or `"07b"`; None when there is none."""
-    name = f"{lesson:02d}" if isinstance(lesson, int) else str(lesson)
-    return next(iter(sorted(LESSONS.glob(f"{name}_*"))), None)
+    """The folder of a lesson by its number; None when there is none."""
+    return next(iter(sorted(LESSONS.glob(f"{number_of(lesson)}_*"))), None)
 
 
 def lesson_numbers():
-    """The numbers of all lessons that have exercises, in order."""
-    return sorted(int(path.parent.name[:2]) for path in LESSONS.glob("[0-9][0-9]_*/exercises"))
+    """The numbers of all lessons and parts that have exercises, as texts, in order."""
+    return sorted(number_in(path.parent.name) for path in LESSONS.glob("[0-9][0-9]*_*/exercises"))
 
 
 def exercises_module(lesson):

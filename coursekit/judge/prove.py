@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from coursekit.judge import bounds, guard
 from coursekit.judge import exercise as ex
 from coursekit.judge.discovery import LESSONS as SOURCES
-from coursekit.judge.discovery import exercises_module, lesson_numbers
+from coursekit.judge.discovery import exercises_module, lesson_numbers, number_in, number_of
+from coursekit.judge.source import cells_of
 from coursekit.notebook.lesson import Lesson
 from coursekit.own_engine import proving
 
@@ -42,8 +43,8 @@ FEWEST = {"exercises": 4, "mistakes": 4, "hints": 2, "alternatives": 1}
 def record_complaints(exercise, number):
     """What is wrong with a record as it is written, before anything is run: sentences, or []."""
     said = []
-    if not re.fullmatch(rf"{number:02d}\.p?\d+", str(exercise.id)):
-        said.append(f"its id should look like {number:02d}.1 or {number:02d}.p1, as its lesson does.")
+    if not re.fullmatch(rf"{number}\.p?\d+", str(exercise.id)):
+        said.append(f"its id should look like {number}.1 or {number}.p1, as its lesson does.")
     if exercise.kind not in ex.KINDS:
         said.append(f"its kind {exercise.kind!r} is unknown; choose one of: {', '.join(ex.KINDS)}.")
     if (exercise.kind == "predict") != (".p" in str(exercise.id)):
@@ -177,34 +178,6 @@ def told(result):
 # ------------------------------------------------------------------------------------ the notebook
 
 
-@dataclass
-class Cell:
-    """One cell of a percent-format source."""
-
-    number: int  # as the learner counts: all cells, from 1
-    kind: str  # "code" or "markdown"
-    tags: list
-    source: str
-    asks: str = ""  # the exercise it ends with a check of
-    how: str = ""  # "check" or "predict"
-    given: str = ""  # its text before the check: what must equal the starter
-
-
-def cells_of(text):
-    """The cells of a percent-format source; markdown without its comment marks."""
-    cells, lines = [], None
-    for line in text.splitlines():
-        if line.startswith("# %%"):
-            tags = re.search(r"tags=(\[[^\]]*\])", line)
-            kind = "markdown" if "[markdown]" in line else "code"
-            lines = []
-            cells.append((kind, json.loads(tags[1]) if tags else [], lines))
-        elif lines is not None:
-            lines.append(re.sub(r"^# ?", "", line) if kind == "markdown" else line)
-    cells = [(kind, tags, "\n".join(lines).strip("\n")) for kind, tags, lines in cells]
-    return [Cell(number, *cell) for number, cell in enumerate(cells, 1)]
-
-
 def read_notebook(path):
     """The cells of a notebook source, with the exercise cells recognised."""
     cells = cells_of(path.read_text(encoding="utf-8"))
@@ -304,7 +277,7 @@ def solved_notebook_complaints(number, exercises, cells, torch):
             source = injected(cell, exercises)
             if on_real_torch:
                 source = re.sub(r"(?m)^import course_lib as torch$", "import torch", source)
-            filename = f"<lesson {number:02d}, cell {cell.number}>"
+            filename = f"<lesson {number}, cell {cell.number}>"
             linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
             try:
                 exec(compile(source, filename, "exec", dont_inherit=True), space)
@@ -368,7 +341,7 @@ def exercises_of(number):
 
 def notebook_of(number, sources=None):
     """The path of a lesson's percent-format source, or None."""
-    return next(iter(sorted((sources or SOURCES).glob(f"{number:02d}_*/lesson.py"))), None)
+    return next(iter(sorted((sources or SOURCES).glob(f"{number}_*/lesson.py"))), None)
 
 
 def lesson_complaints(number, exercises):
@@ -377,7 +350,7 @@ def lesson_complaints(number, exercises):
     for id, times in Counter(exercise.id for exercise in exercises).items():
         if times > 1:
             said.append(f"{id}: {times} records have this id. Give each its own.")
-    if number and len(exercises) < FEWEST["exercises"]:
+    if number != "00" and len(exercises) < FEWEST["exercises"]:
         said.append(f"the lesson has {len(exercises)} exercises; it needs at least {FEWEST['exercises']}.")
     return said
 
@@ -400,15 +373,15 @@ def counts(numbers, sources=None):
     """The numbers that `--json` prints."""
     lessons = [exercises_of(number) for number in numbers]
     all_exercises = [exercise for lesson in lessons for exercise in lesson]
-    built = [number for number in numbers if number in proving.LESSONS and sources is None]
+    built = [int(number) for number in numbers if proving.has_checkpoint(number) and sources is None]
     puzzles = sorted({puzzle for exercise in all_exercises for puzzle in exercise.puzzles})
-    found = sorted((sources or SOURCES).glob("[0-9][0-9]_*/lesson.py"))
+    found = sorted((sources or SOURCES).glob("[0-9][0-9]*_*/lesson.py"))
     # All but the appendices.
-    notebooks = [path for path in found if int(path.parent.name[:2]) in numbers or path.parent.name < "90"]
+    notebooks = [path for path in found if number_in(path.parent.name) in numbers or path.parent.name < "90"]
     claims = {
         claim
         for path in notebooks
-        for claim in re.findall(r"(?m)^# - \*\*(C\d\d\.\d+)\*\*", path.read_text(encoding="utf-8"))
+        for claim in re.findall(r"(?m)^# - \*\*(C\d\d[a-z]?\.\d+)\*\*", path.read_text(encoding="utf-8"))
     }
     return {
         "lessons": len(notebooks),
@@ -445,13 +418,13 @@ def prove_all(numbers, modules, say, sources=None):
             right = 1 + len(exercise.alternatives)
             line = f"{exercise.id:9} {exercise.kind:17} {len(exercise.mistakes):5} {right:5}  {row:7} "
             say(line + "  ".join(f"{cell:10}" for cell in cells))
-        report.add(f"lesson {number:02d}", lesson_complaints(number, exercises))
-        if number in proving.LESSONS and sources is None:
-            prove_checkpoint(number, modules, report, say)
+        report.add(f"lesson {number}", lesson_complaints(number, exercises))
+        if proving.has_checkpoint(number) and sources is None:
+            prove_checkpoint(int(number), modules, report, say)
         path = notebook_of(number, sources)
         if path is None:
-            report.add(f"lesson {number:02d}", ["lessons/ has no source for it. Write it."])
-            say(f"lesson {number:02d} has no notebook  FAILED")
+            report.add(f"lesson {number}", ["lessons/ has no source for it. Write it."])
+            say(f"lesson {number} has no notebook  FAILED")
             continue
         notebook = read_notebook(path)
         row = report.add(path.name, notebook_complaints(exercises, notebook))
@@ -462,7 +435,7 @@ def prove_all(numbers, modules, say, sources=None):
             )
             for module in modules
         ]
-        line = f"{f'notebook {number:02d}, all solved':39} {row:7} "
+        line = f"{f'notebook {number}, all solved':39} {row:7} "
         say(line + "  ".join(f"{cell:10}" for cell in cells))
     return report
 
@@ -483,7 +456,7 @@ def prove_checkpoint(number, modules, report, say):
 def main(arguments=None):
     """Prove, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="course.py check", description="Prove every exercise.")
-    parser.add_argument("lessons", nargs="*", type=int, help="lesson numbers (default: all)")
+    parser.add_argument("lessons", nargs="*", type=number_of, help="lesson numbers (default: all)")
     parser.add_argument("--json", action="store_true", help="print the counts, and the failures, as JSON")
     parser.add_argument("--engine", action="append", choices=("course_lib", "torch"), help="default: both")
     options = parser.parse_args(arguments)

@@ -21,6 +21,7 @@ BLOCK = (
     "word-break:normal;overflow-wrap:break-word;padding:6px 10px;margin:6px 0;border-radius:4px"
 )
 GREY = "#5A5A5A"
+RED = "#B3261E"
 
 
 class Card:
@@ -131,7 +132,7 @@ SIGNS = {  # what an outcome looks like: a sign for those who see no colour, and
     "correct": ("✓", "#00694A"),
     "almost": ("◐", "#9A5B00"),
     "not yet": ("○", "#00588A"),
-    "error in your code": ("✗", "#B3261E"),
+    "error in your code": ("✗", RED),
     "not attempted": ("·", GREY),
     "noted": ("✎", "#6A3D9A"),
 }
@@ -150,10 +151,15 @@ def verdict(result):
 
 def error(text):
     """The card of an error that a lesson wanted to see: `TypeName: message`, no word of it broken."""
+    return Card(text, paper(RED, error_line(text)))
+
+
+def error_line(text):
+    """`TypeName: message` with the name in red, no word of it broken."""
     kind, _, message = text.partition(": ")
-    named = f'<b style="color:#B3261E">{html.escape(kind)}</b>: {html.escape(message, quote=False)}'
+    named = f'<b style="color:{RED}">{html.escape(kind)}</b>: {html.escape(message, quote=False)}'
     style = BLOCK.replace("#F7F7F7", "#FFFFFF").replace("margin:6px 0", "margin:0")
-    return Card(text, paper("#B3261E", f'<pre style="{style}">{named}</pre>'))
+    return f'<pre style="{style}">{named}</pre>'
 
 
 def listing(title, lines, more):

@@ -1,5 +1,7 @@
 """`home()`: all lessons with links, minutes and the learner's progress, and what to do next.
 
+A part, 05b, stands below its lesson; the advice passes over it, since no later lesson needs it.
+
 It reads the notebooks that lie beside it and the progress file, so it has no list of its own.
 """
 
@@ -12,7 +14,7 @@ from coursekit.judge import discovery
 from coursekit.notebook.progress import Progress
 from coursekit.own_engine import stages
 
-TITLE = re.compile(r"# (\d\d) · (.+)")
+TITLE = re.compile(r"# (\d\d[a-z]?) · (.+)")
 MINUTES = re.compile(r"\*\*Minutes\*\* (\d+)")
 WIDTH = 10  # characters of a bar in the text
 
@@ -25,14 +27,14 @@ def home(folder="."):
 def lessons_in(folder):
     """The lessons of a folder, in order: (number, file name, title, minutes). What is no lesson is left out."""
     found = []
-    for path in sorted(folder.glob("[0-8][0-9]_*.ipynb")):
+    for path in sorted(folder.glob("[0-8][0-9]*_*.ipynb")):
         try:
             first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
         except (OSError, ValueError, LookupError, TypeError):
             continue
         title, minutes = TITLE.match(first), MINUTES.search(first)
         if title and minutes and path.stem.count(".") == 0:
-            found.append((int(title[1]), path.name, title[2], int(minutes[1])))
+            found.append((title[1], path.name, title[2], int(minutes[1])))
     return found
 
 
@@ -44,27 +46,34 @@ class Home:
 
     @property
     def next(self):
-        """The first lesson with something left to solve, or None."""
-        return next((row for row in self.rows if row[4] < row[5]), None)
+        """The first lesson with something left to solve, or None; a part only when all lessons are solved."""
+        open_ = [row for row in self.rows if row[4] < row[5]]
+        return min(open_, key=lambda row: not row[0].isdigit(), default=None)
 
     def __str__(self):
         if not self.rows:
             return "There are no lessons in this folder. In a terminal, `make open` brings them."
         lines = []
         for number, _, title, minutes, done, all_ in self.rows:
-            lines.append(f"{number:02d}  {bar(done, all_)}  {minutes:4} minutes  {title.partition(':')[0]}")
-        hours = round(sum(row[3] for row in self.rows) / 60)
-        lines.append(f"{len(self.rows)} lessons, about {hours} hours. {self.advice()}")
+            name, more = title.partition(":")[0], "" if number.isdigit() else " (optional)"
+            lines.append(f"{number:3} {bar(done, all_)}  {minutes:4} minutes  {name}{more}")
+        lines.append(f"{self.size()} {self.advice()}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def size(self):
+        """How many lessons and parts there are, and how long they take."""
+        lessons, parts = ([row for row in self.rows if row[0].isdigit() is whole] for whole in (True, False))
+        told = f"{len(lessons)} lessons, about {hours(lessons)} hours"
+        return f"{told}, and {len(parts)} optional parts, {hours(parts)} more." if parts else f"{told}."
 
     def advice(self):
         """What to do next, in a sentence."""
         if self.next is None:
             return "You have solved everything there is."
-        begun = "Go on with" if self.next[4] or self.next[0] else "Begin with"
-        return f"{begun} lesson {self.next[0]:02d}, {self.next[2].partition(':')[0]}."
+        begun = "Begin with" if self.next[0] == "00" and not self.next[4] else "Go on with"
+        return f"{begun} lesson {self.next[0]}, {self.next[2].partition(':')[0]}."
 
     @property
     def html(self):
@@ -77,9 +86,10 @@ class Home:
         for number, file, title, minutes, done, all_ in self.rows:
             name, _, question = title.partition(":")
             percent = round(100 * done / all_) if all_ else 0
+            place, more = (cell, "") if number.isdigit() else (f"{cell};padding-left:34px", " · optional")
             rows.append(
-                f'<tr style="background:#FFFFFF"><td style="{cell}"><b><a style="{link}" href="{file}">{number:02d} · '
-                f"{html.escape(name)}</a></b><br>{html.escape(question.strip())}</td>"
+                f'<tr style="background:#FFFFFF"><td style="{place}"><b><a style="{link}" href="{file}">{number} · '
+                f"{html.escape(name)}</a></b>{more}<br>{html.escape(question.strip())}</td>"
                 f'<td style="{cell};white-space:nowrap">{minutes} min</td>'
                 f'<td style="{cell}" title="{done} of {all_} solved">'
                 '<div style="width:120px;height:10px;background:#EEEEEE;border:1px solid #555555">'
@@ -101,8 +111,13 @@ def solved(number, progress):
     """(how many tasks of a lesson are solved, how many there are); up to lesson 13 one's own engine is one of them."""
     module = discovery.exercises_module(number)
     ids = [exercise.id for exercise in module.EXERCISES]
-    ids += [f"{number:02d}.b"] if number <= stages.LAST else []
+    ids += [f"{number}.b"] if number.isdigit() and int(number) <= stages.LAST else []
     return sum(progress.get(each, {}).get("solved") is True for each in ids), len(ids)
+
+
+def hours(rows):
+    """The hours that these lessons take together."""
+    return round(sum(row[3] for row in rows) / 60)
 
 
 def bar(done, all_):

@@ -74,8 +74,8 @@ def begin(shell, notebook):
             print(sentence)
 
     shell.set_custom_exc((NameError,), told)
-    if number := re.match(r"(\d\d)_", Path(notebook).name):
-        shell.user_ns.setdefault("L", Survivor(int(number[1]), shell.user_ns))
+    if number := re.match(r"(\d\d[a-z]?)_", Path(notebook).name):
+        shell.user_ns.setdefault("L", Survivor(number[1], shell.user_ns))
 
 
 def load_ipython_extension(shell):

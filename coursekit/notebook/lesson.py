@@ -6,29 +6,35 @@ alone. Where progress is kept: see progress.py.
 
 import functools
 import importlib
+import re
 import textwrap
 
 from coursekit.judge import bounds, discovery, verdicts
 from coursekit.judge import exercise as ex
+from coursekit.judge.moved import moved
 from coursekit.notebook import card as cards
 from coursekit.notebook.card import show_card
 from coursekit.notebook.progress import Progress
+from coursekit.notebook.run import run
 
 BUILT = {"b": "your own engine", "10.t": "a network on your engine", "13.t": "your tests"}  # in progress(), once tried
 NOTHING = object()  # "no argument given"; None is an answer that means "not attempted"
 
 
-def lesson(number, torch=None):
-    """The exercises of one lesson. `torch` names the engine for the checks (usually found by itself)."""
+def lesson(number, torch=None, edition=""):
+    """The exercises of one lesson. `torch` names the engine for the checks (usually found by itself).
+
+    edition: "0.9.0" for a notebook of that course or an earlier one: it asks exercises by the numbers they had.
+    """
     numbers = discovery.lesson_numbers()
     try:
-        wanted = int(number)
-    except (TypeError, ValueError):
+        wanted = discovery.number_of(number)
+    except ValueError:
         wanted = None
     if wanted not in numbers:
-        have = ", ".join(f"lesson({each})" for each in numbers)
+        have = ", ".join(f"lesson({int(each)})" if each.isdigit() else f'lesson("{each}")' for each in numbers)
         raise ValueError(f"lesson({number!r}): no lesson of that number has exercises. There are: {have}.")
-    return Lesson(wanted, discovery.exercises_module(wanted).EXERCISES, torch)
+    return Lesson(wanted, discovery.exercises_module(wanted).EXERCISES, torch, renamed=edition == "0.9.0")
 
 
 def in_words(method):
@@ -51,15 +57,17 @@ def in_words(method):
 class Lesson:
     """One lesson's exercises, for one learner."""
 
-    def __init__(self, number, exercises, torch=None, progress=None):
-        self.number = number
+    def __init__(self, number, exercises, torch=None, progress=None, renamed=False):
+        self.number = discovery.number_of(number)  # "07", or "07b" for a part
+        self.renamed = numbers_before(self.number) if renamed else {}
+        exercises = [*exercises, *moved_away(self.renamed, self.number)]
         self.exercises = {each.id: each for each in exercises}
         self.torch = torch  # None: look at the answer, else our engine
         self.kept = progress if progress is not None else Progress()
         self.results = {}  # the last Result for each id: what the prover reads
 
     def __repr__(self):
-        return f"Lesson {self.number:02d}: {', '.join(self.exercises) or 'no exercises'}"
+        return f"Lesson {self.number}: {', '.join(self.exercises) or 'no exercises'}"
 
     @in_words
     def check(self, id=NOTHING, answer=NOTHING):
@@ -89,11 +97,19 @@ class Lesson:
         show_card(cards.verdict(result))
 
     @in_words
+    def run(self, program, *args, after=None):
+        """Call a program and show whatever comes: prints, a value, a picture or an error.
+
+        after: the id of a prediction. In your copy the program waits until that prediction was made.
+        """
+        run(program, args, after, self.kept, self.number)
+
+    @in_words
     def build(self, lesson=None):
         """Judge the learner's own `my_engine.py` at this lesson's checkpoint, and draw a graph that it has made."""
         from coursekit.own_engine.judge import judge, number_of
 
-        number = self.number if lesson is None else number_of(lesson)
+        number = number_of(self.number if lesson is None else lesson)
         if number is None:
             print(f'L.build: no checkpoint is called {ex.short(lesson)}. Write the number of a lesson: L.build("05").')
             return
@@ -187,13 +203,13 @@ class Lesson:
             numbers = f"{count(entry, 'tries'):5}  {count(entry, 'hints'):5}"
             rows.append(f"  {exercise.id:5}  {outcome!s:18}  {numbers}  {exercise.title}{note}")
         lines = [
-            f"Lesson {self.number:02d}: {solved} of {len(rows)} correct",
+            f"Lesson {self.number}: {solved} of {len(rows)} correct",
             f"  {'id':5}  {'outcome':18}  {'tries':>5}  {'hints':>5}  exercise",
             *rows,
         ]
         for id, title in BUILT.items():
-            id = f"{self.number:02d}.b" if id == "b" else id
-            if id.startswith(f"{self.number:02d}.") and (entry := self.kept.entry(id)):
+            id = f"{self.number}.b" if id == "b" else id
+            if id.startswith(f"{self.number}.") and (entry := self.kept.entry(id)):
                 outcome = ex.CORRECT if entry.get("solved") is True else entry.get("outcome", ex.NOT_ATTEMPTED)
                 lines.append(f"  {id:5}  {outcome!s:18}  {count(entry, 'tries'):5}  {'':5}  {title}")
         show_card(cards.table("\n".join(lines)))
@@ -219,9 +235,10 @@ class Lesson:
     def find(self, id, answer, method):
         """The exercise with this id; None, after a sentence, when there is none or something is missing."""
         key = normal(id)
+        key = self.renamed.get(key, key)
         if key not in self.exercises:
             given = "no id was given" if id is NOTHING else f"there is no exercise {ex.short(id)}"
-            text = f"L.{method}: {given} in lesson {self.number:02d}. {self.ids()}"
+            text = f"L.{method}: {given} in lesson {self.number}. {self.ids()}"
             print(ex.wrap(text, first="", rest=""))
             return None
         if answer is NOTHING:
@@ -236,15 +253,26 @@ class Lesson:
     def example(self, verb):
         """An id that this verb takes: predictions have a p in theirs."""
         fitting = (id for id in self.exercises if (".p" in id) == (verb == "predict"))
-        return next(fitting, f"{self.number:02d}.1")
+        return next(fitting, f"{self.number}.1")
+
+
+def numbers_before(lesson):
+    """{the number that it had in 0.9.0: the number today} for the exercises of a lesson that have another one."""
+    return {old: new for old, new in moved().items() if old.startswith(f"{lesson}.")}
+
+
+def moved_away(renamed, lesson):
+    """The records of a lesson's exercises that stand in another lesson, or part, now."""
+    elsewhere = {new.partition(".")[0] for new in renamed.values()} - {lesson, ""}
+    found = [record for each in sorted(elsewhere) for record in discovery.exercises_module(each).EXERCISES]
+    return [record for record in found if record.id in renamed.values()]
 
 
 def normal(id):
     """ "7.3", " 07.3 " and "07.P1" mean what they look like; anything that is not text stays as it is."""
     if not isinstance(id, str):
         return None
-    lesson, dot, rest = id.strip().lower().partition(".")
-    return lesson.zfill(2) + dot + rest
+    return re.sub(r"^(?=\d(?!\d))", "0", id.strip().lower())
 
 
 def count(entry, key):

@@ -15,8 +15,10 @@ import os
 import time
 from pathlib import Path
 
+from coursekit.judge.moved import carried_over
+
 NAME = "course_progress.json"
-FORMAT = 1
+FORMAT = 2  # 1 had the numbers of 0.9.0; see judge/moved.py
 LOCK_PATIENCE = 2.0  # seconds; a lock older than this was left behind by a process that died
 
 
@@ -71,9 +73,10 @@ class Progress:
             self.say_once(f"(Your progress file {self.path.name} could not be read: {reason(error)}.)")
             return {}
         try:
-            exercises = json.loads(text)["exercises"]
+            file = json.loads(text)
+            exercises = file["exercises"]
             if all(isinstance(entry, dict) for entry in exercises.values()):
-                return exercises
+                return exercises if file.get("format") == FORMAT else carried_over(exercises)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         return self.move_aside()

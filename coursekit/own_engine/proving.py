@@ -17,6 +17,11 @@ FEWEST = 3  # wrong engines that a checkpoint names
 LESSONS = range(stages.LAST + 1)  # those that add lines
 
 
+def has_checkpoint(number):
+    """Whether the lesson of this number, "05", adds lines to the learner's engine; a part, "05b", adds none."""
+    return number.isdigit() and int(number) in LESSONS
+
+
 def wrong_engines(number):
     return [each for each in known() if each.lesson == number]
 

@@ -18,6 +18,9 @@ MARK = re.compile(r"  #(\d\d)(?:-(\d\d))?([vn]?)$")
 HEADING = re.compile(r"# ---- lesson (\d\d)")
 NAME = "my_engine.py"  # what the learner's file is called
 LAST = 13  # the last lesson that adds lines
+MINUTES = {  # what each lesson's piece takes: a line a minute, and less where the lesson gives the words
+    0: 25, 1: 25, 2: 30, 3: 25, 4: 25, 5: 12, 6: 20, 7: 25, 8: 8, 9: 3, 10: 15, 11: 20, 12: 8, 13: 20,
+}  # fmt: skip
 GIVEN_UP_TO = "class Node:"  # what stands before it is given to the learner
 BEGIN_HERE = """
 

@@ -12,8 +12,10 @@ import time
 from dataclasses import dataclass, field
 
 from coursekit.classroom import grade
+from coursekit.judge import discovery
 from coursekit.judge import exercise as ex
-from coursekit.judge.prove import Cell, recognise
+from coursekit.judge.prove import recognise
+from coursekit.judge.source import Cell
 from coursekit.notebook.lesson import lesson
 
 
@@ -21,7 +23,7 @@ from coursekit.notebook.lesson import lesson
 class Known:
     """A notebook, and what its exercises have to get: {id: outcome}, without the predictions."""
 
-    lesson: int
+    lesson: str
     cells: list
     expected: dict = field(default_factory=dict)
 
@@ -36,6 +38,7 @@ class Known:
 
 def honest(number, choose):
     """The published notebook with an answer in each exercise: choose(exercise) gives (source, outcome)."""
+    number = discovery.number_of(number)
     notebook = json.loads(grade.lesson_files()[number].read_text(encoding="utf-8"))
     exercises = lesson(number).exercises
     known = Known(number, notebook["cells"])
@@ -286,7 +289,7 @@ class School:
         (folder / "canary" / "exam.txt").write_text("not yours")
         (folder / "key.py").write_text("versions = happens = answer = 1")
 
-    def add(self, student, known, cell="", file="{student}/{lesson:02d}.ipynb"):
+    def add(self, student, known, cell="", file="{student}/{lesson}.ipynb"):
         """Put a student's copy into the folder, with a hostile cell in it; a broken file gets these bytes."""
         self.known[student] = known
         path = known.write(self.returned / file.format(student=student, lesson=known.lesson))
@@ -294,7 +297,7 @@ class School:
             path.write_bytes(cell)
         elif cell:
             places = {"canary": self.folder / "canary", "key": self.folder / "key.py", "returned": self.returned}
-            places |= {"port": self.listener.socket.getsockname()[1], "id": f"{known.lesson:02d}.1"}
+            places |= {"port": self.listener.socket.getsockname()[1], "id": f"{known.lesson}.1"}
             for name, value in places.items():
                 cell = cell.replace(name.upper(), str(value))
             with_cell(known, cell).write(path)

@@ -17,7 +17,7 @@ from tests.classroom import copies
 
 pytestmark = pytest.mark.check  # each returned notebook is a process
 
-LESSON = 2
+LESSON = "02"
 HOSTILE = {name: copies.HOSTILE[name] for name in ("infinite loop", "fork bomb", "os._exit", "closes everything")}
 for kind, names in {
     "reaches out": ("deletes", "writes", "network", "reads the key", "left behind"),
@@ -153,7 +153,7 @@ def test_a_second_file_of_a_student_counts_where_it_is_better():
     ids = ("02.1", "02.2")
     outcomes = {"one": (ex.CORRECT, ex.ERROR), "two": (ex.ALMOST, ex.ALMOST)}
     files = [
-        grade.Graded("a", 2, {id: grade.Answer(id, each, name) for id, each in zip(ids, pair, strict=True)})
+        grade.Graded("a", "02", {id: grade.Answer(id, each, name) for id, each in zip(ids, pair, strict=True)})
         for name, pair in outcomes.items()
     ]
     both = grade.together(files)

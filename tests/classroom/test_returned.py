@@ -44,7 +44,7 @@ def test_the_student_of_a_file_is_its_folder_or_what_its_name_says_beside_the_le
     """The student of a file is its folder, or what its name says beside the lesson."""
     found = look_at(tmp_path, name)
 
-    assert [(student, 7)] == [(copy.student, copy.lesson) for copy in found.copies]
+    assert [(student, "07")] == [(copy.student, copy.lesson) for copy in found.copies]
     assert not found.nameless
 
 
@@ -72,7 +72,7 @@ def test_a_broken_file_is_a_copy_with_a_problem_in_words(tmp_path, kind):
     """A file that is no notebook stays its student's, with a sentence of what is wrong with it."""
     (found,) = look_at(tmp_path, "finn/07_version_counters.ipynb", data=copies.BROKEN[kind]).copies
 
-    assert ("finn", 7) == (found.student, found.lesson)
+    assert ("finn", "07") == (found.student, found.lesson)
     assert found.problem.startswith("the file is") and found.problem.endswith(".")
 
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from coursekit.classroom import grade  # noqa: E402
 from tests.classroom import copies  # noqa: E402
 
-LESSONS = range(1, 10)
+LESSONS = [f"{number:02d}" for number in range(1, 10)]
 
 
 def fill(school, number):
@@ -30,7 +30,7 @@ def fill(school, number):
         student = f"student {place:03d}"
         kind, name = kinds[place // 5] if place % 5 == 2 and place // 5 < len(kinds) else ("honest", "")
         copy = copies.honest(LESSONS[place % len(LESSONS)], copies.mixed(place))
-        file = "{student}/{lesson:02d}.ipynb" if place % 2 else "{student}_{lesson:02d}.ipynb"
+        file = "{student}/{lesson}.ipynb" if place % 2 else "{student}_{lesson}.ipynb"
         school.add(student, copy, cells.get(name, ""), file)
         made[student] = kind, name
     return made

@@ -10,7 +10,7 @@ LESSONS = {number: prove.exercises_of(number) for number in lesson_numbers()}
 
 def test_the_four_subjects_have_exercises():
     """Lessons 05, 06, 07 and 09 have at least four exercises each, with at least four wrong answers each."""
-    for number in (5, 6, 7, 9):
+    for number in ("05", "06", "07", "09"):
         exercises = [exercise for exercise in LESSONS[number] if exercise.kind != "predict"]
 
         assert len(exercises) >= 4

@@ -16,9 +16,10 @@ import jupytext
 import nbformat
 import pytest
 
-from tests.lessons.notebook_rules import ROOT, claims, given_away, hygiene, template
+from tests.lessons.notebook_rules import ROOT, claims, given_away, hygiene, in_order, spoilt, template
 from tools import build_notebooks
 
+TELLS = "(tells) "  # what a text begins with that has the tag
 CELLS = [  # a text, or a code cell as its name below, its source, and its tags
     """# 07 · Version counters: how does backward notice?
 It hurts. After this lesson you can
@@ -33,10 +34,11 @@ It hurts. After this lesson you can
     "## Who counts?\nWhat will it print?",
     ("predict", 'L.predict("07.p1", None)'),
     "Run it.",
-    ("run", "print(x._version)", "C07.1"),
-    "And now the picture.",
-    ("see", "draw(x)"),
-    "**Notice:** it grew by one.\n## Who compares?\nSomebody does.",
+    ("run", 'L.run(count, after="07.p1")', "C07.1"),
+    TELLS + "That was the counter.",
+    ("see", 'L.run(draw, x, after="07.p1")'),
+    TELLS + "**Notice:** it grew by one.",
+    "The rule.\n## Who compares?\nSomebody does.",
     ("break", 'with expect_error(RuntimeError, "modified by an inplace operation"):\n    y.backward()'),
     "This is how.",
     ("engine", 'show("engine.version.bump")', "engine"),
@@ -62,7 +64,8 @@ def bare():
     v4, cells = nbformat.v4, []
     for part in CELLS:
         if isinstance(part, str):
-            cells.append(v4.new_markdown_cell(part))
+            tagged = {"tags": ["tells"]} if part.startswith(TELLS) else {}
+            cells.append(v4.new_markdown_cell(part.removeprefix(TELLS), metadata=tagged))
         else:
             cells.append(v4.new_code_cell(part[1], metadata={"tags": list(part[2:])}))
     return build_notebooks.normalise(v4.new_notebook(cells=cells), STEM)
@@ -91,9 +94,11 @@ def out(nb, name):
 
 CHECKS = {
     "hygiene": hygiene,
-    "template": lambda nb: template(nb, 7),
+    "template": lambda nb: template(nb, "07"),
     "given away": lambda nb: given_away(nb, RECORDS),
-    "claims": lambda nb: claims(nb, 7, TESTS),
+    "spoilt": lambda nb: spoilt(nb, RECORDS),
+    "in order": in_order,
+    "claims": lambda nb: claims(nb, "07", TESTS),
 }
 
 
@@ -145,6 +150,11 @@ def hidden_picture(text):
     return shows("see", "text/html", f'<img src="data:image/svg+xml;base64,{data}">')
 
 
+def says_version():
+    """An output that answers the prediction."""
+    return nbformat.v4.new_output("stream", name="stdout", text="x is at version 1")
+
+
 TRACEBACK = "Traceback (most recent call last)\n"
 
 BREAKS = {
@@ -187,10 +197,8 @@ BREAKS = {
         (changed("engine", source='L.predict("07.p2", None)'), "nothing is run after"),
         (changed("exercise", source="answer = None"), "no L.check"),
         (changed("build", source="1"), "no L.build"),
-        (changed("break", source="y.backward()"), "no expect_error("),
         (changed("see", outputs=[]), "no picture"),
-        (lambda nb: nb.cells.pop(8), "nothing says what was seen"),
-        (changed("engine", metadata={}), "0 of 8 code cells are tagged engine"),
+        (lambda nb: [nb.cells.pop(8) for _ in range(2)], "nothing says what was seen"),
         (changed("predict", source="import math"), "an import outside"),
         (source("setup", "import torch\nL = lesson(7)"), "import course_lib as torch"),
         (source("setup", "import course_lib as torch\nL = lesson(6)"), "lesson(7)"),
@@ -201,6 +209,23 @@ BREAKS = {
     "given away": [
         (markdown("It hurts.", "It grew  by one."), "stands above it, in 0"),
         (markdown("grew by one", "grew"), "stands nowhere below it"),
+    ],
+    "spoilt": [
+        (lambda nb: nb.cells[CODE["see"] + 1].metadata.clear(), "'grew by one' stands in cell 8, which a copy shows"),
+        (markdown("The rule.", "The  Rule: version 1."), "'version 1' stands in cell 9, which a copy shows"),
+        (markdown("Who compares", "What if it grew by one"), "'grew by one' stands in cell 9, which a copy shows"),
+        (source("run", "print(x._version)"), "cell 5 shows the answer without `L.run("),
+        (source("run", "print(x._version)"), "the next code cell does not run its program"),
+        (source("see", "draw(x)"), None),
+        (changed("see", source="draw(x)", outputs=[says_version()]), "cell 7 shows the answer without `L.run("),
+        (source("run", 'L.run(count, "version 1", after="07.p1")'), "'version 1' stands in the code of cell 5"),
+        (source("run", 'with expect_error(): L.run(count, after="07.p1")'), "the code of cell 5 has 'expect_error'"),
+        (source("run", 'L.run(count, after="07.p1")  # it raises'), "cell 5 has a comment"),
+        (source("run", 'L.run(count, after="07.p2")'), "the next code cell does not run its program"),
+    ],
+    "in order": [
+        (source("exercise", 'L.check("07.2", answer)'), "exercises are read in the order 2, not 1"),
+        (source("engine", 'L.predict("07.p3", None)'), "predictions are read in the order p1, p3, not p1, p2"),
     ],
     "claims": [
         (markdown("adds one to", "adds two to"), "last section says"),
@@ -223,7 +248,7 @@ def test_each_break_is_noticed(rules, mutate, fragment):
     mutate(nb)
     problems = CHECKS[rules](nb)
 
-    assert any(fragment in problem for problem in problems), problems
+    assert not problems if fragment is None else any(fragment in problem for problem in problems), problems
 
 
 @pytest.mark.parametrize(
@@ -240,15 +265,15 @@ def test_each_break_is_noticed(rules, mutate, fragment):
 )
 def test_breaks_in_claims_tests(tests, fragment):
     """A claim that its tests do not state in the same words is noticed."""
-    assert any(fragment in problem for problem in claims(healthy(), 7, tests))
+    assert any(fragment in problem for problem in claims(healthy(), "07", tests))
 
 
 def test_after_lesson_13_no_engine_is_built():
     """A lesson after the last piece of the learner's engine needs no such section."""
     nb = healthy()
     del nb.cells[CODE["build"] - 1 : CODE["build"] + 1]
-    assert not [problem for problem in template(nb, 14) if "uild" in problem]
-    assert any("no section 'Build" in problem for problem in template(nb, 13))
+    assert not [problem for problem in template(nb, "14") if "uild" in problem]
+    assert any("no section 'Build" in problem for problem in template(nb, "13"))
 
 
 def test_breaks_between_source_and_notebook(tmp_path):

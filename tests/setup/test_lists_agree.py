@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 from coursekit.cli import paths
 from coursekit.cli.environment import declared
-from coursekit.judge.discovery import exercises_module
+from coursekit.judge.discovery import exercises_module, lesson_numbers, number_in
 from coursekit.judge.exercise import judge
 from tools import address
 
@@ -80,23 +80,23 @@ def readme():
 
 def test_readmes_lesson_table_lists_the_lessons_with_their_minutes():
     """Each lesson is one row of the README, in order, with the minutes that its title cell names."""
-    rows = re.findall(r"^\| \[(\d\d) .+?\]\((notebooks/.+?)\) \| .+? \| (\d+) \|$", readme(), re.MULTILINE)
+    rows = re.findall(r"^\| \[(\d\d[a-z]?) .+?\]\((notebooks/.+?)\) \| .+? \| (\d+) \|$", readme(), re.MULTILINE)
     lessons = []
     for path in sorted((paths.ROOT / "notebooks").glob("[0-8]*.ipynb")):
         title = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
         minutes = re.search(r"\*\*Minutes\*\* (\d+)", title).group(1)
-        lessons.append((path.name[:2], f"notebooks/{path.name}", minutes))
+        lessons.append((number_in(path.name), f"notebooks/{path.name}", minutes))
 
     assert lessons == rows
 
 
 def test_readme_counts_hours_and_exercises():
     """The README's hours are the sums of its table, and its exercises those that there are."""
-    minutes = [int(each) for each in re.findall(r"^\| \[\d\d .+ \| (\d+) \|$", readme(), re.MULTILINE)]
+    minutes = [int(each) for each in re.findall(r"^\| \[\d\d[a-z]? .+ \| (\d+) \|$", readme(), re.MULTILINE)]
     hours = re.search(r"Lessons 00 to 09 take some (\d+) hours .+?course takes some (\d+) hours", readme(), re.DOTALL)
     records = [
         record
-        for number in range(len(minutes))
+        for number in lesson_numbers()
         for record in exercises_module(number).EXERCISES
     ]
 

@@ -203,7 +203,7 @@ def course(tmp_path, monkeypatch):
     (tmp_path / "98_sample" / "lesson.py").write_text(NOTEBOOK, encoding="utf-8")
     lesson = [DOUBLE, SAVED]
     monkeypatch.setattr(prove, "SOURCES", tmp_path)
-    monkeypatch.setattr(prove, "lesson_numbers", lambda: [98])
+    monkeypatch.setattr(prove, "lesson_numbers", lambda: ["98"])
     monkeypatch.setattr(prove, "exercises_of", lambda number: lesson)
     monkeypatch.setitem(prove.FEWEST, "exercises", 2)
     return lesson
@@ -267,7 +267,7 @@ def test_a_missing_torch_is_said_and_may_be_required(course, capsys, monkeypatch
 def test_an_unknown_lesson_is_said(course, capsys, monkeypatch):
     """`course.py check 3` lists the lessons that there are."""
     assert prove.main(["3"]) == 2
-    assert capsys.readouterr().out == "No exercises for lesson 3; there are: 98.\n"
+    assert capsys.readouterr().out == "No exercises for lesson 03; there are: 98.\n"
     monkeypatch.setattr(prove, "lesson_numbers", lambda: [])  # nothing to prove: the records were not found
     assert prove.main(["--engine", "course_lib"]) == 1
     assert "nothing was proved" in capsys.readouterr().out

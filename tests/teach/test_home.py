@@ -56,7 +56,7 @@ def test_what_is_solved_fills_the_bar_and_moves_the_advice(folder):
 
 def test_after_lesson_13_there_is_no_engine_to_build():
     """A lesson that asks for no piece of one's own engine is done when its exercises are."""
-    done, all_ = solved(14, {exercise.id: {"solved": True} for exercise in LESSON_14})
+    done, all_ = solved("14", {exercise.id: {"solved": True} for exercise in LESSON_14})
 
     assert done == all_ == len(LESSON_14)
 

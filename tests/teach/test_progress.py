@@ -35,7 +35,7 @@ def test_an_entry_is_kept_in_the_file(path):
 
     assert Progress(path).entry("07.1") == {"tries": 2}
     assert os.listdir(path.parent) == [path.name]
-    assert json.loads(path.read_text()) == {"format": 1, "exercises": {"07.1": {"tries": 2}}}
+    assert json.loads(path.read_text()) == {"format": 2, "exercises": {"07.1": {"tries": 2}}}
 
 
 def test_the_place_is_the_current_folder_or_what_the_environment_says(tmp_path, monkeypatch):

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""One lesson while it is written: build it, keep its rules, run its claims and its notebook again, prove its exercises.
+
+    python tools/lesson.py 07            (make lesson L=07)
+    python tools/lesson.py 07b --watch   again at each save of the lesson's files (make lesson L=07b WATCH=1)
+    python tools/lesson.py --minutes     the honest minutes of all lessons; nothing is run
+
+It ends with the minutes: 200 words a minute, 12 seconds a line of code, 1.5 minutes a prediction, the exercises' own
+minutes and those of the piece of one's own engine. The title cell and README may differ from them by a tenth.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from coursekit.judge.discovery import exercises_module, folder_of, lesson_numbers, number_of  # noqa: E402
+from coursekit.judge.source import cells_of  # noqa: E402
+from coursekit.own_engine import stages  # noqa: E402
+
+WORDS, LINE, PREDICTION = 200, 12 / 60, 1.5  # words a minute; minutes a line, and a prediction
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Minutes:
+    """What a lesson asks of its reader, and how long that takes."""
+
+    words: int
+    lines: int
+    predictions: int
+    exercises: float  # minutes
+    build: float  # minutes
+
+    @property
+    def total(self):
+        """All of it, in minutes."""
+        read = self.words / WORDS + self.lines * LINE + self.predictions * PREDICTION
+        return read + self.exercises + self.build
+
+    def __str__(self):
+        return (f"{self.total:.0f} minutes: {self.words} words, {self.lines} lines of code, {self.predictions} "
+                f"predictions, exercises {self.exercises:g}, own engine {self.build:g}")  # fmt: skip
+
+
+def minutes(number):
+    """The honest minutes of a lesson."""
+    number = number_of(number)
+    words = lines = 0
+    for cell in cells_of((folder_of(number) / "lesson.py").read_text(encoding="utf-8")):
+        if cell.kind == "code":
+            lines += lines_in(cell.source)
+        else:
+            lines += sum(lines_in(code) for language, code in FENCE.findall(cell.source) if language == "python")
+            words += len(re.sub(r"\]\([^)]*\)", "]", FENCE.sub("", cell.source)).split())
+    records = exercises_module(number).EXERCISES
+    asked = [record.minutes for record in records if record.kind != "predict"]
+    build = stages.MINUTES.get(int(number), 0) if number.isdigit() else 0
+    return Minutes(words, lines, len(records) - len(asked), sum(asked), build)
+
+
+def lines_in(code):
+    """How many lines of code are not blank."""
+    return sum(bool(line.strip()) for line in code.splitlines())
+
+
+def steps(number):
+    """What is run for a lesson, in order: (words, command)."""
+    stem = folder_of(number).name
+    tests = [f"notebooks/{stem}.ipynb", f"lessons/{stem}/claims.py", "tests/lessons/test_lessons.py"]
+    python = [sys.executable, "-m"]
+    strict = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg"]
+    chosen = ["-k", f"ipynb or claims or {stem}", "-p", "tests.quick_start", "-p", "no:cacheprovider", *strict]
+    return [
+        ("build", [sys.executable, "tools/build_notebooks.py", number]),
+        ("rules, claims, notebook again", [*python, "pytest", "-q", *chosen, *tests]),
+        ("proof", [*python, "coursekit.judge.prove", number]),
+    ]
+
+
+def once(number):
+    """Run every step, stop at the first that fails, tell the minutes. True when all is well."""
+    for words, command in steps(number):
+        begun = time.monotonic()
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        verdict = "ok" if done.returncode == 0 else "FAILED"
+        print(f"{words:30} {verdict} ({time.monotonic() - begun:.0f} s)", flush=True)
+        if done.returncode:
+            print("\n".join((done.stdout + done.stderr).strip().splitlines()[-60:]))
+            return False
+    print(f"{number}: {minutes(number)}")
+    return True
+
+
+def saved(number):
+    """When a file of the lesson was last changed."""
+    files = [path for path in folder_of(number).rglob("*.py") if "__pycache__" not in path.parts]
+    return max(path.stat().st_mtime for path in files)
+
+
+def watch(number):
+    """Run the steps at once, and again whenever a file of the lesson is saved, until Ctrl-C."""
+    seen = None
+    while True:
+        if saved(number) != seen:
+            seen = saved(number)
+            once(number)
+            print("Waiting for the next save; Ctrl-C ends it.", flush=True)
+        time.sleep(0.5)
+
+
+def main(arguments=None):
+    """Run the command; 0 when all is well."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lesson", nargs="?", type=number_of, help="the number: 07, or 07b for a part")
+    parser.add_argument("--watch", action="store_true", help="again at each save")
+    parser.add_argument("--minutes", action="store_true", help="only tell the minutes, of all lessons by default")
+    options = parser.parse_args(arguments)
+    have = lesson_numbers()
+    if options.lesson not in [None, *have] or not (options.lesson or options.minutes):
+        print(f"Name one lesson of {', '.join(have)}:  make lesson L=07")
+        return 2
+    if options.minutes:
+        for number in [options.lesson] if options.lesson else have:
+            print(f"{number:4}{minutes(number)}")
+        return 0
+    try:
+        return watch(options.lesson) if options.watch else int(not once(options.lesson))
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

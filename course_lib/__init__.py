@@ -27,7 +27,7 @@ from course_lib.surface import methods as _tensor_methods
 from course_lib.surface import twins as _twins  # noqa: F401  (gives formulas their forms that take tensors)
 from course_lib.surface.creation import tensor
 from course_lib.surface.device import cuda, device, get_default_dtype
-from course_lib.surface.parsing import asking as _asking
+from course_lib.surface.parsing import with_argument_errors as _asking
 
 from course_lib import autograd  # isort: skip  (needs Tensor complete)
 

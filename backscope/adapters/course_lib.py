@@ -180,6 +180,9 @@ def followed_class(cls):
     return _classes[cls]
 
 
+SHOWN = {"slots": "tensors"}  # a custom Function's slots have no names of their own: ctx.saved_tensors[0]
+
+
 def note_node(node, result):
     """Called by our engine for every node that is recorded while a recording is open in this thread."""
     recordings = tuple(here.open)
@@ -192,13 +195,13 @@ def note_node(node, result):
     where = user_place()
     found = []
     for name in node.saved_tensor_names:
-        slot = getattr(node, "kept_" + name, None)
+        slot = getattr(node, "saved_" + name, None)
         several = type(slot) is list
         for index, one in enumerate(slot if several else [slot]):
             if one is not None and one is not saved.FREED and id(one) not in _followed:
                 kept = follow(one, result, maker, where, recordings)
                 if kept is not None:
-                    kept.put_in(maker, name, index if several else None, one.is_output)
+                    kept.put_in(maker, SHOWN.get(name, name), index if several else None, one.is_output)
                     found.append(kept)
     for recording in recordings:
         at = before_own_write(recording, result)
@@ -335,7 +338,7 @@ def watch_inputs_and_results(node, result, maker, recording):
         if isinstance(one, Tensor):
             watch_version(one, recording)
     for name in node.saved_tensor_names:
-        slot = getattr(node, "kept_" + name, None)
+        slot = getattr(node, "saved_" + name, None)
         for one in slot if type(slot) is list else [slot]:
             if one is not None and isinstance(one.tensor, Tensor):
                 watch_version(one.tensor, recording)

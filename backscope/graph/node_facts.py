@@ -10,7 +10,7 @@ from backscope.graph.tensor_facts import PREVIEW, is_tensor, safe_getattr
 
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 # What our engine and PyTorch keep themselves on the node of a custom Function; all else was put there by forward.
-OWN = {"kept_tensors", "materialize_grads", "needs_input_grad", "output_count", "several_outputs", "saved_tensors"}
+OWN = {"saved_slots", "materialize_grads", "needs_input_grad", "output_count", "several_outputs", "saved_tensors"}
 OWN |= {"to_save", "saved_for_forward", "non_differentiable", "dirty_tensors"}
 
 
@@ -66,7 +66,7 @@ def freed_label(node, name):
     """
     if not hasattr(type(node), "saved_names"):
         return f"{name}, if any"
-    return name if node.kept_tensors else None
+    return name if node.saved_slots else None
 
 
 def read_unwatched(node):

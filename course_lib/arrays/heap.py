@@ -41,7 +41,7 @@ def sink(heap):
     return hole
 
 
-def leaves_in_turn(node, leaves, ready, newest):
+def priority_queue_order(node, leaves, ready, newest):
     """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival.
 
     `ready` and `newest` are the other nodes in that queue: backward.py keeps one of them outside of its own.

@@ -63,7 +63,7 @@ def write_arguments(row, variant="", checks=()):
     for p, mark in row.dims.items():
         text.append(f"    {p} = dimension(self, {p}{', extra=1' * (mark == 'new dim')})")
     for t in row.tensors:
-        array = f"memory_of({t})" if row.view else f"{t}.array"
+        array = f"writable_array({t})" if row.view else f"{t}.array"
         text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
     text += checks
     if len(row.operands) > 1:

@@ -31,8 +31,8 @@ tensors, wrapped where they are called. With create_graph=True tensors flow, eve
 other, and the pass leaves a graph behind it: double backward is nothing else.
 
 Note [Fast and careful]
-`evaluate` tells the story of a pass, and `run_with_care` that of a node: read these. Nearly every pass is on arrays
-and runs all nodes that it reaches; for these there is `evaluate_fast`, which does the same in half the time.
+`evaluate` tells the story of a pass, and `run_node_with_hooks` that of a node: read these. Nearly every pass is on
+arrays and runs all nodes that it reaches; for these there is `evaluate_fast`, which does the same in half the time.
 """
 
 import warnings
@@ -47,11 +47,11 @@ from course_lib.arrays.kernels import copy_of_gradient, named_sizes
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import grad_mode
 from course_lib.engine.checks import as_tensor
-from course_lib.engine.fit import fit_inputs
+from course_lib.engine.fit import validate_outputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.engine.saved import read_slot
-from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.tensor import Tensor, new_tensor, writable_array
 from course_lib.engine.views import gradient_edge, requires_grad
 
 state = grad_mode.state
@@ -68,11 +68,11 @@ class GraphTask:
     roots     the edges it starts from, and `seeds`, the gradient given for each; both become those of `root`
     captures  {node: [(output number, position in the answer)]} for autograd.grad; empty for backward()
     needed    the nodes that must run to reach the inputs asked for; None when all must
-    is_plain  True for the usual pass, on arrays and through every node: `evaluate_fast` takes it
+    use_fast_path  True for the usual pass, on arrays and through every node: `evaluate_fast` takes it
     """
 
     __slots__ = ("root", "create_graph", "retain_graph", "captures", "captured", "dependencies", "buffers", "ready",
-                 "leaves", "needed", "anomaly", "is_plain", "__weakref__")  # fmt: skip
+                 "leaves", "needed", "anomaly", "use_fast_path", "__weakref__")  # fmt: skip
 
     def __init__(self, roots, seeds, create_graph, retain_graph, captures=None, accumulate_into=()):
         self.root = GraphRoot()
@@ -88,15 +88,16 @@ class GraphTask:
         nodes = self.count_dependencies()
         if captures or accumulate_into:
             self.find_needed(nodes, accumulate_into)
-        self.is_plain = self.needed is None and not (create_graph or self.anomaly)
+        self.use_fast_path = self.needed is None and not (create_graph or self.anomaly)
 
     def count_dependencies(self):
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
 
         Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
         starve. Most nodes have one consumer, so only counts above one are stored. An edge to one of several outputs is
-        stored, too, with a 1 that nobody counts: so all edges for which `collect` has something to do are keys. The
-        list grows while it is walked: that replaces recursion, which a graph a million nodes deep would not survive.
+        stored, too, with a 1 that nobody counts: so all edges for which `add_to_input_buffer` has something to do are
+        keys. The list grows while it is walked: that replaces recursion, which a graph a million nodes deep would not
+        survive.
         """
         dependencies, nodes, mark = self.dependencies, [self.root], object()
         with _counting:  # `visited` is a field of the nodes, which other threads' passes may share
@@ -113,7 +114,7 @@ class GraphTask:
                             nodes.append(edge)
         return nodes
 
-    def collect(self, edge, grad):
+    def add_to_input_buffer(self, edge, grad):
         """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
 
         The buffer of a node with several outputs is a list: one gradient for each output that got one.
@@ -143,7 +144,7 @@ class GraphTask:
     def apply(self, node, grad):
         """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
         run = node.apply_to_tensors if self.create_graph else node.apply
-        if self.needed is None or not node.chooses:
+        if self.needed is None or not node.can_skip_inputs:
             return run(grad)
         ends = [edge[0] if type(edge) is tuple else edge for edge in node.edges]
         return run(grad, [edge if self.wants(end) else None for edge, end in zip(node.edges, ends, strict=True)])
@@ -164,7 +165,7 @@ class GraphTask:
                     self.needed.add(node)
                     break
 
-    def must_run(self, node):
+    def should_execute(self, node):
         """True for nodes on a path to what was asked for; in an ordinary pass for all."""
         return self.needed is None or node in self.needed
 
@@ -196,7 +197,7 @@ def evaluate(task):
     `node` is what ran last and `grads` what it sends, one for each of its edges. The root sends the gradients that the
     caller gave. `skips`, here, and `wants` and `capture`, further on, are about autograd.grad and `inputs=` only.
     """
-    if task.is_plain:
+    if task.use_fast_path:
         evaluate_fast(task)
         return
     node, grads, dependencies = task.root, task.root.seeds, task.dependencies
@@ -205,7 +206,7 @@ def evaluate(task):
         for edge, grad in zip(node.edges, grads, strict=True):
             following = edge or None  # None: the input was a constant, or its edge is a dead end
             if edge in dependencies:  # it has several consumers, or is one of several outputs
-                following, grad = task.collect(edge, grad)
+                following, grad = task.add_to_input_buffer(edge, grad)
             if following is not None and not task.skips(following):
                 task.queue(following, grad)
         # Nothing here may hold on to the gradients: AccumulateGrad takes over what nobody else refers to, and an
@@ -218,8 +219,8 @@ def evaluate(task):
         # 3. Run it, let go of what it kept, and undo what broadcasting did to its inputs.
         if node is not None:
             grads = run_and_release(task, node, grad)
-            if node.reshaped is not None:
-                grads = fit_inputs(grads, node.reshaped)
+            if node.input_metadata is not None:
+                grads = validate_outputs(grads, node.input_metadata)
 
 
 def evaluate_fast(task):
@@ -255,7 +256,7 @@ def evaluate_fast(task):
                         continue
                     del buffers[edge]
                 else:
-                    following, grad = task.collect(edge, grad)
+                    following, grad = task.add_to_input_buffer(edge, grad)
                     if following is None:
                         continue
             number = following.sequence_nr
@@ -285,8 +286,8 @@ def evaluate_fast(task):
                 node.release()
         else:
             grads = run_and_release(task, node, grad)
-        if node.reshaped is not None:
-            grads = fit_inputs(grads, node.reshaped)
+        if node.input_metadata is not None:
+            grads = validate_outputs(grads, node.input_metadata)
         grad = None
 
 
@@ -294,12 +295,12 @@ def run_leaves(task, node, newest=None):
     """Run the leaves whose gradients `node` completed: all of them, before any other node."""
     leaves = task.leaves
     if len(leaves) > 2:  # PyTorch's heap gives out two equals as they came, but not three
-        leaves[:] = heap.leaves_in_turn(node, leaves, task.ready, newest)
+        leaves[:] = heap.priority_queue_order(node, leaves, task.ready, newest)
     while leaves:
         leaf, grad = leaves.pop(0)
         meta = leaf.variable.meta
-        if not task.is_plain or grad is None or leaf.hooks or meta.hooks or meta.post_accumulate_hooks:
-            run_with_care(task, leaf, grad)
+        if not task.use_fast_path or grad is None or leaf.hooks or meta.hooks or meta.post_accumulate_hooks:
+            run_node_with_hooks(task, leaf, grad)
             grad_mode.set_grad_mode(task.create_graph)  # a hook may have switched it
         else:
             leaf.apply(grad)
@@ -310,10 +311,10 @@ def run_and_release(task, node, grad):
 
     An error in a hook leaves what has not run yet as it was.
     """
-    is_needed = task.must_run(node)
+    is_needed = task.should_execute(node)
     special = node.hooks is not None or task.anomaly or node in task.captures
     if grad is None or special or not is_needed:
-        grads = run_with_care(task, node, grad)
+        grads = run_node_with_hooks(task, node, grad)
         grad_mode.set_grad_mode(task.create_graph)  # whatever a hook has switched lasts for its node
     else:
         grads = task.apply(node, grad)
@@ -322,7 +323,7 @@ def run_and_release(task, node, grad):
     return grads
 
 
-def run_with_care(task, node, grad):
+def run_node_with_hooks(task, node, grad):
     """Run a node, with whatever may be special about it.
 
     In PyTorch's order: hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks. The gradient
@@ -333,7 +334,7 @@ def run_with_care(task, node, grad):
     if task.anomaly:
         state.evaluating = node
     grads = (grad or [None] * node.output_count) if several else [grad]
-    is_needed = task.must_run(node)
+    is_needed = task.should_execute(node)
     if is_needed and node in task.captures:
         capture(task, node, grads)
     if type(node) is AccumulateGrad:
@@ -353,8 +354,8 @@ def run_with_care(task, node, grad):
     else:
         grad_inputs = task.apply(node, grads if several else grads[0])
     if node.hooks is not None and node.hooks.post:
-        if node.reshaped is not None:
-            grad_inputs = fit_inputs(grad_inputs, node.reshaped)  # `evaluate` does so again, and finds them fitting
+        if node.input_metadata is not None:
+            grad_inputs = validate_outputs(grad_inputs, node.input_metadata)  # `evaluate` does so again: they fit
         grad_inputs = run_posthooks(node, grad_inputs, grads)
     if state.anomaly and state.anomaly_check_nan:
         state.anomaly.check_nan(node, grad_inputs, task.retain_graph)
@@ -509,7 +510,7 @@ def begin(outputs, grad_outputs, create_graph):
     if grad_outputs is None:
         if len(outputs) == 1 and type(outputs[0]) is Tensor and outputs[0].node is not None and outputs[0].meta is None:
             # A loss, with which nearly every pass begins: no view, no hooks. No more needs to be asked.
-            return [outputs[0].node], [seed(outputs[0], None, create_graph, 0)]
+            return [outputs[0].node], [root_gradient(outputs[0], None, create_graph, 0)]
         grad_outputs = [None] * len(outputs)
     grad_outputs = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)[: len(outputs)]
     if len(grad_outputs) != len(outputs):
@@ -517,7 +518,7 @@ def begin(outputs, grad_outputs, create_graph):
     seeds = []
     for position, (output, grad) in enumerate(zip(outputs, grad_outputs, strict=True)):
         is_constant = grad is None and isinstance(output, Tensor) and not requires_grad(output)
-        seeds.append(None if is_constant else seed(output, grad, create_graph, position))
+        seeds.append(None if is_constant else root_gradient(output, grad, create_graph, position))
     edges = [edge_of_root(output) for output in outputs]
     for position, edge in enumerate(edges):
         if not edge:  # no history, or a dead end
@@ -525,7 +526,7 @@ def begin(outputs, grad_outputs, create_graph):
     return edges, seeds
 
 
-def seed(tensor, grad, create_graph, position):
+def root_gradient(tensor, grad, create_graph, position):
     """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
     if is_edge(tensor):
         return seed_of_edge(tensor, grad, create_graph, position)
@@ -543,13 +544,13 @@ def seed(tensor, grad, create_graph, position):
         raise messages.gradient_shape_mismatch(position, grad.shape, tensor.shape)
     if create_graph:
         return grad if grad.array.dtype == array.dtype else grad.to(tensor.dtype)
-    return memory_of(grad).astype(array.dtype, copy=False)
+    return writable_array(grad).astype(array.dtype, copy=False)
 
 
 def seed_of_edge(edge, grad, create_graph, position):
     """The same at a gradient edge. Where the form of its tensor is not known, any gradient is taken as it is."""
     if edge.form is not None:
-        return seed(new_tensor(np.empty(*edge.form)), grad, create_graph, position)
+        return root_gradient(new_tensor(np.empty(*edge.form)), grad, create_graph, position)
     if grad is None:
         raise RuntimeError(errors.NOT_A_SCALAR)
     return grad if create_graph else grad.array

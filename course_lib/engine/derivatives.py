@@ -38,7 +38,7 @@ row("mul(self, other)", "self * other",
 row("div(self, other)", "self / other", floating=True,
     self="grad / other",
     other="-grad * ((self / other) / other)")
-row("neg(self)", "-kernels.truth_refused(self, kernels.NO_NEGATIVE)",
+row("neg(self)", "-kernels.reject_bool(self, kernels.NO_NEGATIVE)",
     self="-grad")
 row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBackward0",
     self="power_grad(grad, self, exponent)")

@@ -8,13 +8,13 @@ from course_lib.arrays.kernels import can_be_summed
 from course_lib.engine.tensor import Tensor
 
 
-def fit_inputs(grads, forms):
+def validate_outputs(grads, forms):
     """Undo broadcasting and promotion: bring each gradient to the form of an input that differed from the result."""
     fitted = list(grads)
     for i, form in enumerate(forms):
         if form is not None and fitted[i] is not None:
             shape, dtype = form
-            fitted[i] = fit(fitted[i], shape, dtype)
+            fitted[i] = unbroadcast(fitted[i], shape, dtype)
     return fitted
 
 
@@ -26,7 +26,7 @@ def check_fits(got, shape, what, index=0):
         )
 
 
-def fit(grad, shape, dtype):
+def unbroadcast(grad, shape, dtype):
     """One gradient, summed over the dimensions that were broadcast and cast to `dtype`."""
     if isinstance(grad, Tensor):  # the pass is itself recorded
         grad = grad if grad.array.shape == shape else sum_to(grad, shape)

@@ -30,11 +30,11 @@ from course_lib.arrays.messages import type_name
 from course_lib.engine import checks, grad_mode, views
 from course_lib.engine.arguments import bind_arguments
 from course_lib.engine.checks import as_tensor
-from course_lib.engine.fit import check_fits, fit
+from course_lib.engine.fit import check_fits, unbroadcast
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable
-from course_lib.engine.tensor import Tensor, memory_of, no_edge
+from course_lib.engine.tensor import NO_EDGE, Tensor, writable_array
 
 state = grad_mode.state
 
@@ -49,13 +49,13 @@ class FunctionCtx(Node):
     a dictionary, it runs also when no gradient arrived at all, and its class is named after the Function.
     """
 
-    saved_names = saved_tensor_names = ("tensors",)
+    saved_names = saved_tensor_names = ("slots",)
     runs_without_gradient = True
     _function = None  # the Function class
 
     def __init__(self):
         init_node(self, ())
-        self.kept_tensors = None  # list of SavedVariable or None, once forward has returned
+        self.saved_slots = None  # list of SavedVariable or None, once forward has returned
         self.to_save = self.dirty_tensors = self.non_differentiable = ()  # as forward says; empty once it has returned
         self.needs_input_grad, self._materialize, self._freed = (), True, False
         self.output_count, self.several_outputs = 1, False
@@ -86,20 +86,20 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self):
         """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
-        if self._freed and READ_ONCE not in (self.kept_tensors or ()):  # else READ_ONCE says it
+        if self._freed and READ_ONCE not in (self.saved_slots or ()):  # else READ_ONCE says it
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
-        if self.kept_tensors is None:
+        if self.saved_slots is None:
             return ()
-        tensors = tuple(None if kept is None else kept.read(self) for kept in self.kept_tensors)
+        tensors = tuple(None if kept is None else kept.read(self) for kept in self.saved_slots)
         if getattr(self._function, "clear_saved_tensors_on_access", False):
-            self.kept_tensors = [kept and READ_ONCE for kept in self.kept_tensors]
+            self.saved_slots = [kept and READ_ONCE for kept in self.saved_slots]
         return tensors
 
     def release(self):
         """Let go of what save_for_backward was given. Attributes that were put on ctx by hand stay."""
         self._freed = True
-        if self.kept_tensors:
-            self.kept_tensors = [kept if kept is READ_ONCE else kept and FREED for kept in self.kept_tensors]
+        if self.saved_slots:
+            self.saved_slots = [kept if kept is READ_ONCE else kept and FREED for kept in self.saved_slots]
 
     # --- the backward pass ---------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class FunctionCtx(Node):
             if grad is not None and edge is not None:
                 name = type(self).__name__
                 check_fits(grad.array.shape, form[0], f"Function {name} returned an invalid gradient", len(grads))
-                grad = fit(grad, *form)
+                grad = unbroadcast(grad, *form)
             grads.append(grad.array if arrays and grad is not None else grad)
         return tuple(grads)
 
@@ -162,7 +162,7 @@ class FunctionCtx(Node):
     def _raw_saved_tensors(self):
         if self._freed:
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
-        return tuple(SavedTensor(self, "tensors", i) for i in range(len(self.kept_tensors or ())))
+        return tuple(SavedTensor(self, "slots", i) for i in range(len(self.saved_slots or ())))
 
     def __call__(self, *grads):
         raise TypeError(f"'{type(self).__name__}' object is not callable")
@@ -293,13 +293,13 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     if is_dirty:  # an input that mark_dirty named
         return finish_dirty(ctx, tensor, is_input, output_nr)
     if is_input:  # an input returned as it is
-        tensor = views.make_view(tensor, memory_of(tensor))
+        tensor = views.make_view(tensor, writable_array(tensor))
     # A fresh tensor, then. It may still be a view, if forward made it on the memory of an input.
     view = None if tensor.meta is None else tensor.meta.view
     if view is not None:
         view.version = tensor.version.value
     if tensor.meta is not None and not is_input:
-        tensor.meta.requires_grad, tensor.meta.leaf_edge = False, no_edge
+        tensor.meta.requires_grad, tensor.meta.leaf_edge = False, NO_EDGE
     views.set_history(tensor, ctx, output_nr)
     return tensor
 
@@ -349,7 +349,7 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
             raise RuntimeError(messages.RETURNED_INPUT_SAVED)
         own = tensor.node is ctx and not tensor.is_inference()
         kept.append((SavedOutput if own else SavedVariable).of(tensor))
-    ctx.kept_tensors = kept or None
+    ctx.saved_slots = kept or None
 
 
 # --- rarely used: outputs that are views, and outputs that are not differentiated ---------------------------
@@ -373,4 +373,4 @@ def without_history(tensor, is_input, is_dirty):
         return tensor.detach()
     if views.requires_grad(tensor):
         return tensor if tensor._is_view() else tensor.detach_()
-    return views.make_view(tensor, memory_of(tensor)) if is_input and not is_dirty else tensor
+    return views.make_view(tensor, writable_array(tensor)) if is_input and not is_dirty else tensor

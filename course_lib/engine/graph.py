@@ -21,7 +21,7 @@ import numpy as np
 from course_lib.arrays.kernels import broadcast_like, copy_like
 from course_lib.arrays.memory import UNSHARED
 from course_lib.engine.accumulate import counter_of_copy, no_gradients
-from course_lib.engine.fit import fit_inputs
+from course_lib.engine.fit import validate_outputs
 from course_lib.engine.grad_mode import state
 from course_lib.engine.hooks import hooks_of
 from course_lib.engine.tensor import Tensor, allocate, counter_of, mark_inference, meta_of, new_tensor
@@ -44,12 +44,12 @@ class Node:
         "notes",  # dict for `metadata`, or None
         "__weakref__",
     )
-    reshaped = None  # set on nodes that broadcast or promoted: for each input (shape, dtype), or None if it fits
+    input_metadata = None  # set on nodes that broadcast or promoted: for each input (shape, dtype), or None if it fits
     output_count = 1
     runs_without_gradient = False  # True for custom Functions, whose backward is called even if nothing arrived
     releases = False  # True for nodes with a `release` of their own; set below, so that a sum spares an empty call
     several_outputs = False  # True for nodes such as UnbindBackward0, whose apply takes a list of gradients
-    chooses = False  # True for nodes of several inputs (ops.py, write_node): apply can be told which edges are wanted
+    can_skip_inputs = False  # True for nodes of several inputs (ops.py, write_node): apply is told the wanted edges
     saved_names = saved_tensor_names = ()  # the names this kind of node can keep: _saved_self, _saved_result, ...
 
     def __init_subclass__(cls):
@@ -104,7 +104,7 @@ class Node:
         if len(grads) != self.output_count:
             raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
         result = self.apply_to_tensors(list(grads) if self.several_outputs else grads[0])
-        result = result if self.reshaped is None else fit_inputs(result, self.reshaped)
+        result = result if self.input_metadata is None else validate_outputs(result, self.input_metadata)
         return result[0] if len(result) == 1 else tuple(result)
 
     def __repr__(self):
@@ -181,7 +181,7 @@ class AccumulateGrad(Node):
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
             result = allocate(Tensor)
-            result.array = grad if may_be_taken_over(grad, array) else copy_like(grad, array)
+            result.array = grad if can_steal_grad(grad, array) else copy_like(grad, array)
             result.version = None if result.array is grad else counter_of_copy(array)
             result.node = result.meta = None
             meta.grad = mark_inference(result) if state.inference else result
@@ -195,7 +195,7 @@ class AccumulateGrad(Node):
         return ()
 
 
-def may_be_taken_over(grad, like):
+def can_steal_grad(grad, like):
     """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
 
     PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
@@ -220,7 +220,7 @@ def may_be_taken_over(grad, like):
 
 
 def _references_of_one_view(grad):
-    """What getrefcount says in `may_be_taken_over` of the base that one view looks at."""
+    """What getrefcount says in `can_steal_grad` of the base that one view looks at."""
     base = grad.base
     return getrefcount(base)
 
@@ -232,7 +232,7 @@ _ONE_VIEW = _references_of_one_view(np.empty(2)[:1])
 # An operation finds the edge of an ordinary result without a call: it is `x.node`. That of a leaf, its accumulator,
 # would take a call of `gradient_edge` (views.py), which asks first whether x is a view, or computed, or wants no
 # gradient. So the reference to the accumulator is kept once more, as `leaf_edge`, while x is a leaf and nothing else.
-# Operations say `x.meta.leaf_edge() or gradient_edge(x)`. All other tensors have `no_edge` there, and so whatever makes
+# Operations say `x.meta.leaf_edge() or gradient_edge(x)`. All other tensors have `NO_EDGE` there, and so whatever makes
 # something else of a leaf has to set it back. A leaf that is used 500 times gets through forward 7 % faster like this.
 def accumulator_of(leaf):
     """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
@@ -251,7 +251,7 @@ def accumulator_of(leaf):
     return node
 
 
-def want_grad(tensor):
+def make_leaf(tensor):
     """Make a tensor without history a leaf that wants a gradient."""
     meta_of(tensor).requires_grad = True
     return tensor
@@ -260,4 +260,4 @@ def want_grad(tensor):
 def gradients_of(node, grad):
     """What a node sends along its edges: the result of apply, summed and converted to fit each input."""
     grads = node.apply_to_tensors(grad) if isinstance(grad, Tensor) else node.apply(grad)
-    return grads if node.reshaped is None else fit_inputs(grads, node.reshaped)
+    return grads if node.input_metadata is None else validate_outputs(grads, node.input_metadata)

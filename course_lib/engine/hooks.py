@@ -2,7 +2,7 @@
 
 PyTorch: torch/csrc/autograd/python_hook.cpp, engine.cpp (call_pre_hooks, call_tensor_pre_hooks).
 
-NodeHooks (below) and the `meta` of a leaf hold them; `run_with_care` and `run_leaf` (backward.py) call this file.
+NodeHooks (below) and the `meta` of a leaf hold them; `run_node_with_hooks` and `run_leaf` (backward.py) call this file.
 
 Note [Order of hooks]
 At a node: tensor hooks (in order of registration, each seeing what the one before returned), then retain_grad,

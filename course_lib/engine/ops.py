@@ -11,7 +11,7 @@ Note [What an operation does, in order]
             return result
         self_edge = ...                                         # 3. where would a gradient go? nowhere: done
         result.node = node = ExpBackward0()                     # 4. record: edges, number,
-        node.kept_result = SavedOutput.of(result)               #    and what the formulas will need, no more
+        node.saved_result = SavedOutput.of(result)               #    and what the formulas will need, no more
         return result
 
     class ExpBackward0(Node):
@@ -150,26 +150,26 @@ def write_node(row):
     release() empties the slots of tensors only. Numbers and shapes stay: they cost nothing, and a node that keeps
     no tensor can run again.
     """
-    slots = [f"kept_{name}" for name in row.saved] + ["reshaped"] * bool(row.broadcasts)
+    slots = [f"saved_{name}" for name in row.saved] + ["input_metadata"] * bool(row.broadcasts)
     slots += ["output_count"] * (row.view == "multiple outputs")
     saved_tensors = tuple(name for name in row.saved if row.is_saved_tensor(name))
     text = [
         f"class {row.node}(Node):",
-        f"    __slots__ = {tuple(slots)!r}",
+        *in_two_lines(f"    __slots__ = {tuple(slots)!r}"),
         f"    saved_names = {tuple(row.saved)!r}",
         f"    saved_tensor_names = {saved_tensors!r}",
     ]
     if row.view == "multiple outputs":
         text.append("    several_outputs = True")
     if len(row.formulas) > 1:
-        text.append("    chooses = True")
+        text.append("    can_skip_inputs = True")
     if row.node in NAMED_IN_FULL:
         text += ["", "    def name(node):", f"        return 'torch::autograd::{row.node}'"]
     text += ["", *write_apply(row, "apply", arrays=True), "", *write_apply(row, "apply_to_tensors", arrays=False)]
     if saved_tensors:
         text += ["", "    def release(node):"]
         for name in saved_tensors:
-            text += [f"        if node.kept_{name} is not None:", f"            node.kept_{name} = FREED"]
+            text += [f"        if node.saved_{name} is not None:", f"            node.saved_{name} = FREED"]
     return text
 
 
@@ -193,7 +193,7 @@ def write_apply(row, method, arrays):
         text += [f"        {edges} = edges or node.edges", f"        {grads} = None"]
     for name in filter(row.is_saved_tensor, row.saved):  # all are unpacked, so that each one's version is checked
         if several:
-            text += [f"        {name} = None", f"        if node.kept_{name} is not None:"]
+            text += [f"        {name} = None", f"        if node.saved_{name} is not None:"]
         indent = "    " * (2 + several)  # one level deeper below the question that several formulas ask
         text += [indent + line for line in write_unpack(row, name, arrays)]
     for p, formula in sorted(row.formulas.items()):  # in PyTorch's order, which third derivatives show
@@ -205,7 +205,7 @@ def write_apply(row, method, arrays):
             indent += "    "
         for name in row.wants[p]:
             if not row.is_saved_tensor(name):
-                text.append(f"{indent}{name} = node.kept_{name}")
+                text.append(f"{indent}{name} = node.saved_{name}")
         text.append(f"{indent}grad_{p} = {formula}" if several else f"{indent}return ({formula},)")
     if several:
         text.append(f"        return {', '.join(f'grad_{p}' for p in row.formulas)}")
@@ -220,11 +220,11 @@ def write_unpack(row, name, arrays):
     """
     if f"{name}=None" in row.parameters:
         array = ".array" if arrays else ""
-        return [f"{name} = None if node.kept_{name} is None else node.kept_{name}.unpack(node){array}"]
+        return [f"{name} = None if node.saved_{name} is None else node.saved_{name}.unpack(node){array}"]
     if not arrays:
-        return [f"{name} = node.kept_{name}.unpack(node)"]
+        return [f"{name} = node.saved_{name}.unpack(node)"]
     return [
-        f"kept = node.kept_{name}",
+        f"kept = node.saved_{name}",
         f"{name} = kept.tensor",
         f"if {name} is None or {name}.node is not kept.history or (",
         f"    {name}.version is not None and {name}.version.value != kept.version",
@@ -279,14 +279,14 @@ def write_record(row, overwriting):
             text += write_save(name, needed)
             continue
         absent = "()" if name.endswith("_sym_strides") else "None"
-        text.append(f"node.kept_{name} = {value}" + (f" if {needed} else {absent}" if needed else ""))
+        text.append(f"node.saved_{name} = {value}" + (f" if {needed} else {absent}" if needed else ""))
     return text
 
 
 def write_save(name, needed):
     """Save an input by reference: what SavedVariable.of does, in line."""
     save = [
-        f"node.kept_{name} = kept = SavedVariable()",
+        f"node.saved_{name} = kept = SavedVariable()",
         f"kept.tensor, kept.history = {name}, {name}.node",
         f"kept.version = 0 if {name}.version is None else {name}.version.value",
         f"if {name}.meta is not None and {name}.meta.inference:",
@@ -294,7 +294,7 @@ def write_save(name, needed):
     ]
     if not needed:
         return save
-    return [f"if {needed}:", *("    " + line for line in save), "else:", f"    node.kept_{name} = None"]
+    return [f"if {needed}:", *("    " + line for line in save), "else:", f"    node.saved_{name} = None"]
 
 
 def write_results_kept(row, overwriting):
@@ -310,26 +310,34 @@ def write_results_kept(row, overwriting):
             users = row.saved[output]
             needed = " or ".join(f"{p}_edge" for p in users)
             condition = f" if {needed} else None" if len(users) < len(row.formulas) else ""
-            text.append(f"node.kept_{output} = {value}{condition}")
+            text.append(f"node.saved_{output} = {value}{condition}")
     return text + write_forms(row, result) if row.broadcasts else text
 
 
 def write_forms(row, result):
-    """Set `reshaped`, by which the engine fits gradients to their inputs; None for operands of one shape and type."""
+    """Set `input_metadata`, to which the engine brings gradients back; None for operands of one shape and type."""
     others = [p for p in row.broadcasts if p != result]
     if not others:
-        return ["node.reshaped = None"]
+        return ["node.input_metadata = None"]
     forms = [f"form({p}, {result}, promoted)" if p in row.broadcasts else "None" for p in row.formulas]
     differ = (f"    {p}_edge and {p}.array.shape != shape or" for p in others)
     lines = [f"shape = {result}.array.shape", "if (", *differ, "    promoted", "):",
-             f"    node.reshaped = ({', '.join(forms)}{',' * (len(forms) == 1)})"]
+             f"    node.input_metadata = ({', '.join(forms)}{',' * (len(forms) == 1)})"]
     if others == row.tensors and len(others) == 2:  # most operands have one shape, and need no more than this question
         first, second = (f"{p}_array.shape" for p in others)
         lines = [f"if promoted or {first} != {second}:", *("    " + line for line in lines)]
     if len(row.operands) < 2:  # nothing has been promoted on the way in
         types = " is ".join(f"{p}.array.dtype" for p in (*others, result))
         lines.insert(0, f"promoted = not ({types})")
-    return ["node.reshaped = None", *lines]
+    return ["node.input_metadata = None", *lines]
+
+
+def in_two_lines(line, longest=150):
+    """Break a long line of generated source after a comma."""
+    if len(line) <= longest:
+        return [line]
+    at = line.rindex(", ", 0, longest) + 1
+    return [line[:at], " " * line.index("'") + line[at:].lstrip()]
 
 
 def write_operation(row):

@@ -214,14 +214,14 @@ def pack_slots(node, result=None):
         return PackedVariable(result if own else slot.unpack(node), pack, unpack, slot.is_output)
 
     for name in node.saved_tensor_names:
-        slot = getattr(node, "kept_" + name, None)  # a result is not there yet before an in-place write
+        slot = getattr(node, "saved_" + name, None)  # a result is not there yet before an in-place write
         kept = [packed(s) for s in slot] if type(slot) is list else packed(slot)
-        setattr(node, "kept_" + name, kept)
+        setattr(node, "saved_" + name, kept)
 
 
 def read_slot(node, name):
     """What `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
-    slot = getattr(node, "kept_" + name)
+    slot = getattr(node, "saved_" + name)
     if type(slot) is list and name in node.saved_tensor_names:
         return tuple(None if s is None else s.unpack(node) for s in slot)
     if not isinstance(slot, SavedVariable):
@@ -234,7 +234,7 @@ class SavedTensor:
     """A slot itself, `node._raw_saved_<name>`: to look at it without the check, or to give it its own hooks."""
 
     def __init__(self, node, name, index=None):
-        self._node, self._name, self._index = node, "kept_" + name, index
+        self._node, self._name, self._index = node, "saved_" + name, index
 
     @property
     def _slot(self):
@@ -290,7 +290,7 @@ class SavedTensor:
 
 def raw_slot(node, name):
     """What `node._raw_saved_<name>` gives: a SavedTensor, a tuple of them, or None for a slot not needed."""
-    slot = getattr(node, "kept_" + name)
+    slot = getattr(node, "saved_" + name)
     if type(slot) is list:
         if FREED in slot:
             raise RuntimeError(errors.SAVED_TENSORS_FREED)

@@ -45,7 +45,7 @@ class Tensor:
 
     def data_ptr(self):
         """The address of the first element: equal for two tensors that begin at the same place."""
-        return memory_of(self).__array_interface__["data"][0]
+        return writable_array(self).__array_interface__["data"][0]
 
     def storage_offset(self):
         """How many elements after the beginning of its storage this tensor begins."""
@@ -53,11 +53,11 @@ class Tensor:
 
     def untyped_storage(self):
         """The memory that this tensor, its base and all views of it share."""
-        return Storage(memory_of(self))
+        return Storage(writable_array(self))
 
     def is_contiguous(self):
         """True when the elements lie in row-major order without gaps."""
-        return memory_of(self).flags.c_contiguous
+        return writable_array(self).flags.c_contiguous
 
     @property
     def _version(self):
@@ -84,7 +84,7 @@ class Tensor:
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
 
 
-def no_edge():
+def NO_EDGE():
     """The `leaf_edge` of most tensors. It returns None, as a dead weak reference does; graph.py says what for."""
 
 
@@ -99,7 +99,7 @@ class AutogradMeta:
         "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node
         "grad",  # the gradient accumulated so far, a Tensor or None
         "accumulator",  # weak reference to the leaf's AccumulateGrad node; the graph keeps it alive
-        "leaf_edge",  # the same reference, or `no_edge`: Note [A leaf's edge is kept twice], in graph.py
+        "leaf_edge",  # the same reference, or `NO_EDGE`: Note [A leaf's edge is kept twice], in graph.py
         "hooks",  # tensor hooks of a leaf, by number; those of a computed tensor sit on its node
         "post_accumulate_hooks",
         "retains_grad",  # True after retain_grad() on a computed tensor
@@ -112,7 +112,7 @@ class AutogradMeta:
     def __init__(self):
         self.requires_grad = self.retains_grad = self.edge_to_output = self.inference = False
         self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.view = None
-        self.output_nr, self.leaf_edge = 0, no_edge
+        self.output_nr, self.leaf_edge = 0, NO_EDGE
 
 
 # allocate(Tensor) is a tensor whose fields are still to be filled in. (Tensor(...) itself is torch.Tensor([1, 2]).)
@@ -151,11 +151,11 @@ def mark_inference(*results):
 
 # Note [0-d results are NumPy scalars]
 # `np.float32(2) * np.float32(3)` is several times faster than the same on 0-d arrays, so a 0-d result is kept as the
-# scalar that NumPy returns. A scalar cannot be shared or written to; `memory_of` turns it into an array the
+# scalar that NumPy returns. A scalar cannot be shared or written to; `writable_array` turns it into an array the
 # first time somebody wants to share or change the memory.
 
 
-def memory_of(tensor):
+def writable_array(tensor):
     """The tensor's array as memory that can be shared and written to."""
     if type(tensor.array) is not np.ndarray:
         tensor.array = np.array(tensor.array)
@@ -166,7 +166,7 @@ def counter_of(tensor):
     """The version counter of the tensor's memory, made when it is first needed: a 0-d result becomes an array then."""
     if tensor.version is None:
         if type(tensor.array) is not np.ndarray:
-            memory_of(tensor)
+            writable_array(tensor)
         tensor.version = VersionCounter()
     return tensor.version
 

@@ -40,7 +40,16 @@ from course_lib.engine.checks import as_tensor, like
 from course_lib.engine.graph import DEAD_END, Node, accumulator_of, forward_name, gradients_of, init_node
 from course_lib.engine.hooks import hooks_of
 from course_lib.engine.saved import add_slot_properties
-from course_lib.engine.tensor import AutogradMeta, Tensor, allocate, counter_of, memory_of, meta_of, new_tensor, no_edge
+from course_lib.engine.tensor import (
+    NO_EDGE,
+    AutogradMeta,
+    Tensor,
+    allocate,
+    counter_of,
+    meta_of,
+    new_tensor,
+    writable_array,
+)
 
 state = grad_mode.state
 
@@ -113,7 +122,7 @@ def gradient_edge(tensor):
     meta = tensor.meta
     if meta is None:
         return tensor.node
-    if meta.leaf_edge is not no_edge:  # a leaf that has been asked before, and nothing else
+    if meta.leaf_edge is not NO_EDGE:  # a leaf that has been asked before, and nothing else
         return accumulator_of(tensor)
     node = tensor.node
     if meta.view is not None and (node is None or meta.view.version != tensor.version.value):
@@ -137,7 +146,7 @@ def set_history(tensor, node, output_nr=0):
     if meta.retains_grad and old is not None:
         hooks_of(old).retain.pop(meta.output_nr, None)
         hooks_of(node).retain[output_nr] = weakref.ref(tensor)
-    meta.edge_to_output, meta.leaf_edge = node.several_outputs, no_edge
+    meta.edge_to_output, meta.leaf_edge = node.several_outputs, NO_EDGE
     meta.output_nr = output_nr
 
 
@@ -185,7 +194,7 @@ def write(tensor, values, *operands, uniform=False):
     RuntimeError, with nothing changed, for a shape or an element type that does not fit, and for memory that
     overlaps itself or an operand.
     """
-    target = memory_of(tensor)
+    target = writable_array(tensor)
     if not uniform:
         check_overlap(tensor, operands, values)
     if getattr(values, "shape", ()) != target.shape:
@@ -218,7 +227,7 @@ def update(tensor, ufunc, other):
     """
     target, source = tensor.array, other.array
     if type(target) is not np.ndarray:
-        target = memory_of(tensor)
+        target = writable_array(tensor)
     if target.base is not None or source.base is not None:  # else each has memory of its own
         check_overlap(tensor, (other,))
     try:
@@ -266,13 +275,13 @@ class AsStridedBackward0(Node):
     How the view was once made (a slice of a transpose of ...) does not matter any more: its geometry says where it is.
     """
 
-    __slots__ = ("kept_size", "kept_stride", "kept_storage_offset", "geometry")
+    __slots__ = ("saved_size", "saved_stride", "saved_storage_offset", "geometry")
     saved_names = ("size", "stride", "storage_offset")
 
     def remember_geometry(self, view, base):
         self.geometry = geometry(view, base)
-        self.kept_size, self.kept_stride = self.geometry[:2]
-        self.kept_storage_offset = view.storage_offset()
+        self.saved_size, self.saved_stride = self.geometry[:2]
+        self.saved_storage_offset = view.storage_offset()
 
     def apply(self, grad):
         """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
@@ -300,7 +309,7 @@ class CopySlices(Node):
     """
 
     __slots__ = ("fn", "geometry")
-    chooses = True
+    can_skip_inputs = True
 
     def name(self):
         return "torch::autograd::CopySlices"

@@ -7,7 +7,7 @@ from course_lib.engine.build import rows
 from course_lib.surface import functions as composites
 from course_lib.surface.functions import matmul
 from course_lib.surface.left_out import doors
-from course_lib.surface.parsing import asking
+from course_lib.surface.parsing import with_argument_errors
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
@@ -57,7 +57,7 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 
 
 for _name in "vector_norm matrix_norm norm inv solve diagonal".split():
-    globals()[_name] = asking(globals()[_name], f"linalg_{_name}", module=__name__)
+    globals()[_name] = with_argument_errors(globals()[_name], f"linalg_{_name}", module=__name__)
 
 __all__ = ["diagonal", "inv", "matmul", "matrix_norm", "norm", "solve", "vector_norm"]
 __getattr__, __dir__ = doors("torch.linalg", __all__)

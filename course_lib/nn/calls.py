@@ -4,7 +4,7 @@ PyTorch: torch/nn/modules (activation.py, loss.py, pooling.py, flatten.py).
 """
 
 from course_lib.nn import functional as F
-from course_lib.nn.module import NEEDED, Module, bound, settings
+from course_lib.nn.module import REQUIRED, Module, bound, settings
 from course_lib.surface.functions import flatten
 
 BUFFERS = "weight", "pos_weight"  # settings that are tensors
@@ -31,7 +31,7 @@ class _Call(Module):
 
 
 LOSS = {"reduction": "mean"}
-WINDOW = {"kernel_size": NEEDED, "stride": None, "padding": 0}
+WINDOW = {"kernel_size": REQUIRED, "stride": None, "padding": 0}
 WEIGHTED = {"weight": None, **LOSS}
 CALLS = {  # name: its function, its settings, and which of them are printed (all, unless they are named)
     "ReLU": (F.relu, {"inplace": False}),

@@ -417,14 +417,14 @@ class Module:
         return f"{self._get_name()}({lines}\n)"
 
 
-NEEDED = object()  # in the place of a default
+REQUIRED = object()  # in the place of a default
 
 
 def bound(owner, settings, args, options):
     """The settings {name: default} of a class with the values that its constructor was given; TypeError for others."""
     given = dict(zip(settings, args, strict=False)) | options
     values = {**settings, **given}
-    missing = [name for name, value in values.items() if value is NEEDED]
+    missing = [name for name, value in values.items() if value is REQUIRED]
     if missing or len(args) > len(settings) or given.keys() - settings:
         unknown = sorted(given.keys() - settings)
         wrong = f"got an unexpected keyword argument {unknown[0]!r}" if unknown else "got too many arguments"

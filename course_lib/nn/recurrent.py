@@ -12,7 +12,7 @@ from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
-from course_lib.nn.module import NEEDED, Module, bound
+from course_lib.nn.module import REQUIRED, Module, bound
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.joining import stack
@@ -152,7 +152,7 @@ class _Layers(_Recurrent):
     """
 
     settings = dict(
-        input_size=NEEDED, hidden_size=NEEDED, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+        input_size=REQUIRED, hidden_size=REQUIRED, num_layers=1, bias=True, batch_first=False, dropout=0.0,
         bidirectional=False,
     )  # fmt: skip
 
@@ -222,7 +222,7 @@ class _Layers(_Recurrent):
         return stack(outputs, 0), state
 
     def extra_repr(self):
-        names = [n for n, usual in self.settings.items() if usual is not NEEDED and getattr(self, n) != usual]
+        names = [n for n, usual in self.settings.items() if usual is not REQUIRED and getattr(self, n) != usual]
         return ", ".join([str(self.input_size), str(self.hidden_size), *(f"{n}={getattr(self, n)}" for n in names)])
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 
 from course_lib.engine.tensor import Tensor
-from course_lib.nn.module import NEEDED, bound
+from course_lib.nn.module import REQUIRED, bound
 from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
 
@@ -158,7 +158,7 @@ class Chained(LRScheduler):
 class StepLR(Chained):
     """Times gamma every step_size epochs."""
 
-    settings = {"step_size": NEEDED, "gamma": 0.1}
+    settings = {"step_size": REQUIRED, "gamma": 0.1}
 
     def change(self):
         """gamma at the end of each stretch."""
@@ -180,7 +180,7 @@ class MultiStepLR(Chained):
 class ExponentialLR(Chained):
     """Times gamma every epoch."""
 
-    settings = {"gamma": NEEDED}
+    settings = {"gamma": REQUIRED}
 
     def change(self):
         """gamma after the first epoch."""
@@ -207,7 +207,7 @@ class LinearLR(Chained):
 class CosineAnnealingLR(LRScheduler):
     """Down along half a cosine from the initial rate to eta_min at epoch T_max, and up again after it."""
 
-    settings = {"T_max": NEEDED, "eta_min": 0.0}
+    settings = {"T_max": REQUIRED, "eta_min": 0.0}
 
     def get_lr(self):
         """The present rates' distance from eta_min, times this epoch's cosine over the last one's."""

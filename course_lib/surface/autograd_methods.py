@@ -21,9 +21,9 @@ import weakref
 from course_lib.arrays import errors, messages
 from course_lib.arrays.messages import type_name
 from course_lib.engine import grad_mode, views
-from course_lib.engine.graph import want_grad
+from course_lib.engine.graph import make_leaf
 from course_lib.engine.hooks import Hooks, RemovableHandle, hooks_of
-from course_lib.engine.tensor import Tensor, alias, memory_of, meta_of, new_tensor, no_edge
+from course_lib.engine.tensor import NO_EDGE, Tensor, alias, meta_of, new_tensor, writable_array
 from course_lib.engine.views import requires_grad
 from course_lib.surface.methods import method
 
@@ -62,9 +62,9 @@ def _set_requires_grad(self, value):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not state.inference:
             raise RuntimeError(messages.INFERENCE_REQUIRES_GRAD)
-        want_grad(self)
+        make_leaf(self)
     elif self.meta is not None:
-        self.meta.requires_grad, self.meta.leaf_edge = False, no_edge
+        self.meta.requires_grad, self.meta.leaf_edge = False, NO_EDGE
 
 
 Tensor.requires_grad = property(requires_grad, _set_requires_grad, doc="Whether a gradient can flow to this tensor.")
@@ -112,12 +112,12 @@ def detach_(self):
     self.node = None
     if self.meta is not None:
         self.meta.requires_grad = self.meta.edge_to_output = False
-        self.meta.output_nr, self.meta.leaf_edge = 0, no_edge
+        self.meta.output_nr, self.meta.leaf_edge = 0, NO_EDGE
     return self
 
 
 def _data(self):
-    result = new_tensor(memory_of(self))
+    result = new_tensor(writable_array(self))
     if self.is_inference():
         meta_of(result).inference, result.version = state.inference or "counted", None
     return result
@@ -133,10 +133,10 @@ def _set_data(self, new):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
     if requires_grad(self) and new.array.dtype.kind != "f":
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    self.array = memory_of(new)
+    self.array = writable_array(new)
     if new.is_inference() or self.is_inference():
         kept = self.is_inference() and self.meta.inference  # True: without a counter from the beginning
-        meta_of(self).inference, self.meta.leaf_edge = new.is_inference() and (kept or "counted"), no_edge
+        meta_of(self).inference, self.meta.leaf_edge = new.is_inference() and (kept or "counted"), NO_EDGE
 
 
 Tensor.data = property(

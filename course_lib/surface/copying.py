@@ -13,8 +13,8 @@ import numpy as np
 from course_lib.arrays import messages
 from course_lib.engine import views
 from course_lib.engine.grad_mode import state
-from course_lib.engine.graph import want_grad
-from course_lib.engine.tensor import Tensor, counter_of, memory_of, meta_of, new_tensor
+from course_lib.engine.graph import make_leaf
+from course_lib.engine.tensor import Tensor, counter_of, meta_of, new_tensor, writable_array
 from course_lib.engine.views import requires_grad
 from course_lib.surface import creation
 
@@ -39,7 +39,7 @@ def _rebuild(cls, array, wants_grad):
     counter_of(tensor).value += 1  # PyTorch makes an empty tensor and gives it the memory
     if state.inference:
         meta_of(tensor).inference = True
-    return want_grad(tensor) if wants_grad else tensor
+    return make_leaf(tensor) if wants_grad else tensor
 
 
 def save(obj, f):
@@ -102,7 +102,7 @@ def __deepcopy__(self, memo):
     if state.inference:
         meta_of(copy).inference = True
     if requires_grad(self):
-        want_grad(copy)
+        make_leaf(copy)
     if self.meta is not None and self.meta.grad is not None and self.keeps_grad_when_copied:
         meta_of(copy).grad = __deepcopy__(self.meta.grad, memo)
     if self.__dict__ and self.keeps_grad_when_copied:
@@ -115,9 +115,9 @@ def __deepcopy__(self, memo):
 def __copy__(self):
     """Another leaf on the same memory, with a counter of its own."""
     warn_of_hooks(self)
-    copy = new_tensor(memory_of(self), type(self))
+    copy = new_tensor(writable_array(self), type(self))
     counter_of(copy).value += self.writes_when_copied
     copy.__dict__.update(self.__dict__)
     if state.inference and self.keeps_grad_when_copied:
         meta_of(copy).inference = True
-    return want_grad(copy) if requires_grad(self) else copy
+    return make_leaf(copy) if requires_grad(self) else copy

@@ -14,8 +14,8 @@ from course_lib.arrays.messages import type_name
 from course_lib.arrays.printing import Size
 from course_lib.engine import grad_mode
 from course_lib.engine.build import rows
-from course_lib.engine.graph import want_grad
-from course_lib.engine.tensor import Tensor, memory_of, meta_of, new_tensor
+from course_lib.engine.graph import make_leaf
+from course_lib.engine.tensor import Tensor, meta_of, new_tensor, writable_array
 
 state = grad_mode.state
 READ_ONLY_ARRAY = "The given NumPy array is not writable, but a tensor on its memory can be written to. Copy it first."
@@ -46,7 +46,7 @@ def finish(array, dtype=None, requires_grad=False, device=None):
             raise TypeError(f"argument 'requires_grad' must be bool, not {type_name(requires_grad)}")
         if array.dtype.kind != "f":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        want_grad(result)
+        make_leaf(result)
     return result
 
 
@@ -231,7 +231,7 @@ def layout(input):
 
 def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
     """One value in the shape and type of `input`."""
-    filled = np.full_like(memory_of(input), fill_value, numpy_type(dtype, input.array.dtype), order=layout(input))
+    filled = np.full_like(writable_array(input), fill_value, numpy_type(dtype, input.array.dtype), order=layout(input))
     return finish(filled, dtype, requires_grad, device)
 
 
@@ -304,7 +304,7 @@ def even_values(input, low, high, generator=None):
     floating("check_uniform_bounds", input.dtype)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    (draw, source), like = source_of(generator), memory_of(input)
+    (draw, source), like = source_of(generator), writable_array(input)
     low, high = like.dtype.type(low), like.dtype.type(high)
     return draw.in_memory_order(draw.fractions(source, like.size, like.dtype) * (high - low) + low, like)
 
@@ -314,7 +314,7 @@ def normal_values(input, mean, std, generator=None):
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     floating("normal_kernel_cpu", input.dtype)
-    (draw, source), like = source_of(generator), memory_of(input)
+    (draw, source), like = source_of(generator), writable_array(input)
     drawn = draw.normals(source, like.size, like.dtype, like.flags.c_contiguous)
     return draw.in_memory_order(drawn * like.dtype.type(std) + like.dtype.type(mean), like)
 

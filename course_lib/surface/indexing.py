@@ -10,11 +10,11 @@ from course_lib.arrays.memory import overlaps
 from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
 from course_lib.engine import grad_mode
 from course_lib.engine.build import rows
-from course_lib.engine.fit import fit
+from course_lib.engine.fit import unbroadcast
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
-from course_lib.engine.tensor import Tensor, mark_inference, memory_of, new_tensor
+from course_lib.engine.tensor import Tensor, mark_inference, new_tensor, writable_array
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state
@@ -139,32 +139,32 @@ def take_slice(tensor, dim, part, skip_whole=False):
 class NodeOfPlaces(Node):
     """What nodes of `x[i]` and `x[i] = v` have in common: they keep indices, and their formulas take tensors."""
 
-    __slots__ = ("kept_indices",)
+    __slots__ = ("saved_indices",)
 
     def apply(self, grad):
         return tuple(None if g is None else g.array for g in self.apply_to_tensors(new_tensor(grad)))
 
     def unpacked(self):
         """The index tensors that are kept, after the version check."""
-        return [s and s.unpack(self) for s in self.kept_indices]
+        return [s and s.unpack(self) for s in self.saved_indices]
 
     def release(self):
-        self.kept_indices = [s and FREED for s in self.kept_indices]
+        self.saved_indices = [s and FREED for s in self.saved_indices]
 
 
 class IndexBackward0(NodeOfPlaces):
     """The history of `x[i]` with index tensors: the gradient is added back at the places that were read."""
 
-    __slots__ = ("kept_self_sym_sizes",)
+    __slots__ = ("saved_self_sym_sizes",)
     saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
 
     def apply(self, grad):
-        whole = np.zeros(self.kept_self_sym_sizes, grad.dtype)
+        whole = np.zeros(self.saved_self_sym_sizes, grad.dtype)
         add_at(whole, numpy_index(self.unpacked()), grad)
         return (whole,)
 
     def apply_to_tensors(self, grad):
-        whole = new_tensor(np.zeros(self.kept_self_sym_sizes, grad.array.dtype))
+        whole = new_tensor(np.zeros(self.saved_self_sym_sizes, grad.array.dtype))
         return (put_(whole, self.unpacked(), grad, accumulate=True, kind=IndexPutImplBackward0),)
 
 
@@ -203,8 +203,8 @@ def take(tensor, indices):
     edge = gradient_edge(tensor)
     if edge is not None:
         node = result.node = init_node(IndexBackward0(), (edge,))
-        node.kept_self_sym_sizes = tensor.array.shape
-        node.kept_indices = keep_all(indices)
+        node.saved_self_sym_sizes = tensor.array.shape
+        node.saved_indices = keep_all(indices)
         if state.recording == 2:
             instrument(node, result)
     return result
@@ -215,8 +215,8 @@ def take(tensor, indices):
 
 def check_apart(tensor, *others):
     """RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
-    memory = memory_of(tensor)
-    if any(isinstance(other, Tensor) and overlaps(memory, memory_of(other)) for other in others):
+    memory = writable_array(tensor)
+    if any(isinstance(other, Tensor) and overlaps(memory, writable_array(other)) for other in others):
         raise RuntimeError(OVERLAPS_OPERAND)
 
 
@@ -257,14 +257,14 @@ def without_ones(value):
 class IndexPutBackward0(NodeOfPlaces):
     """The history of `x[i] = v` with index tensors: x gets no gradient where it was replaced, v gets it there."""
 
-    __slots__ = ("kept_accumulate", "value_form")
+    __slots__ = ("saved_accumulate", "value_form")
     saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
 
     def apply_to_tensors(self, grad):
         indices, (into, value) = self.unpacked(), self.edges
         grad_self = grad_value = None
         if into is not None:
-            grad_self = grad if self.kept_accumulate else put_(rows.clone(grad), indices, 0.0)
+            grad_self = grad if self.saved_accumulate else put_(rows.clone(grad), indices, 0.0)
         if value is not None:
             grad_value = self.fit_value(take(grad, indices))
         return grad_self, grad_value
@@ -273,7 +273,7 @@ class IndexPutBackward0(NodeOfPlaces):
         """The gradient of the part that was written, in the form of the value, which may have had leading ones."""
         shape, dtype = self.value_form
         extra = max(len(shape) - len(part.shape), 0)
-        fitted = fit(part, shape[extra:], dtype)
+        fitted = unbroadcast(part, shape[extra:], dtype)
         return fitted.reshape(shape) if extra else fitted
 
 
@@ -298,7 +298,7 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     check_apart(tensor, value, *indices)
     kinds = [index.array.dtype.kind for index in indices if index is not None]
     is_fill = np.size(values) == 1 and not accumulate and kinds == ["b"]
-    memory, index = memory_of(tensor), numpy_index(indices)
+    memory, index = writable_array(tensor), numpy_index(indices)
     if is_tensor and value.array.dtype != tensor.array.dtype and not is_fill:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -320,7 +320,7 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     count_write(tensor)
     if tracked:
         node = init_node(kind(), edges)
-        node.kept_indices, node.kept_accumulate = kept, accumulate
+        node.saved_indices, node.saved_accumulate = kept, accumulate
         node.value_form = (np.shape(values), values.dtype if is_tensor else tensor.array.dtype)
         rebase_history(tensor, node)
         if state.recording == 2:

@@ -22,7 +22,7 @@ state = grad_mode.state
 class CatBackward0(Node):
     """The history of cat: each input gets its own stretch of the gradient."""
 
-    __slots__ = ("kept_dim", "lengths", "reshaped")
+    __slots__ = ("saved_dim", "lengths", "input_metadata")
     saved_names = ("dim",)
 
     def apply(self, grad):
@@ -36,21 +36,21 @@ class CatBackward0(Node):
         """One input's stretch; an empty vector may stand among tensors of any shape, and its length is None."""
         if isinstance(grad, Tensor):
             return new_tensor(np.zeros(0, grad.array.dtype)) if length is None else rows.slice_dim(
-                grad, self.kept_dim, start, end, 1
+                grad, self.saved_dim, start, end, 1
             )
-        return np.zeros(0, grad.dtype) if length is None else kernels.take_slice(grad, self.kept_dim, start, end, 1)
+        return np.zeros(0, grad.dtype) if length is None else kernels.take_slice(grad, self.saved_dim, start, end, 1)
 
 
 class StackBackward0(Node):
     """The history of stack: each input gets its own layer of the gradient."""
 
-    __slots__ = ("kept_dim", "reshaped")
+    __slots__ = ("saved_dim", "input_metadata")
     saved_names = ("dim",)
 
     def apply(self, grad):
         if isinstance(grad, Tensor):
-            return tuple(rows.select(grad, self.kept_dim, i) for i in range(len(self.edges)))
-        return tuple(np.moveaxis(grad, self.kept_dim, 0))
+            return tuple(rows.select(grad, self.saved_dim, i) for i in range(len(self.edges)))
+        return tuple(np.moveaxis(grad, self.saved_dim, 0))
 
 
 add_slot_properties(CatBackward0)
@@ -126,10 +126,10 @@ def joined(result, node_class, tensors, dim, lengths=None):
     if all(edge is None for edge in edges):
         return result
     node = result.node = init_node(node_class(), edges)
-    node.kept_dim = dim
-    node.reshaped = None
+    node.saved_dim = dim
+    node.input_metadata = None
     if any(t.array.dtype is not result.array.dtype for t in tensors):
-        node.reshaped = tuple((t.array.shape, t.array.dtype) for t in tensors)
+        node.input_metadata = tuple((t.array.shape, t.array.dtype) for t in tensors)
     if lengths is not None:
         node.lengths = lengths
     if state.recording == 2:

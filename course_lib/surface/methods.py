@@ -14,11 +14,11 @@ from course_lib.engine import grad_mode, views
 from course_lib.engine.arguments import dimension, number, number_of, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.graph import AccumulateGrad, Node
-from course_lib.engine.tensor import Tensor, memory_of
+from course_lib.engine.tensor import Tensor, writable_array
 from course_lib.engine.views import requires_grad
 from course_lib.surface import copying, creation, functions, indexing, left_out
 from course_lib.surface.device import device, strided
-from course_lib.surface.parsing import asking
+from course_lib.surface.parsing import with_argument_errors
 
 state = grad_mode.state
 DEVICE = device
@@ -51,7 +51,7 @@ class Attached:
     def __get__(self, tensor, cls):
         function = getattr(self.home, self.function)
         if self.attribute[0] != "_":  # operators leave what they cannot take to the other side
-            function = asking(function, self.attribute, method=True)
+            function = with_argument_errors(function, self.attribute, method=True)
         setattr(Tensor, self.attribute, function)
         return function if tensor is None else function.__get__(tensor, cls)
 
@@ -171,7 +171,7 @@ def __iter__(self):
 @method()
 def contiguous(self):
     """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
-    if memory_of(self).flags.c_contiguous:
+    if writable_array(self).flags.c_contiguous:
         return self
     return rows.clone_contiguous(self)
 
@@ -207,7 +207,7 @@ def size(self, dim=None):
 @method()
 def stride(self, dim=None):
     """How many elements to step over to get to the next one, for each dimension."""
-    strides = strides_of(memory_of(self)) if self.array.size else packed_strides(self.array.shape)
+    strides = strides_of(writable_array(self)) if self.array.size else packed_strides(self.array.shape)
     return strides if dim is None else strides[dimension(self, dim)]
 
 
@@ -339,7 +339,7 @@ def numpy(self, *, force=False):
         if not force:
             raise RuntimeError(messages.NUMPY_OF_GRAD)
         return np.array(self.array)
-    return memory_of(self).view()
+    return writable_array(self).view()
 
 
 @method()

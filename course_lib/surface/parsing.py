@@ -42,7 +42,7 @@ TYPES = {
     "tuple of Tensors": tuple | list, "torch.dtype": dtypes.dtype | type,
 }  # fmt: skip
 WORDS = {"axis": "dim", "keepdims": "keepdim", "input": "self"}
-ASK_THEMSELVES = frozenset(
+UNWRAPPED_METHODS = frozenset(
     """
     reshape view t transpose permute unsqueeze expand copy_ fill_ zero_ detach clone numel
 """.split()
@@ -52,7 +52,7 @@ ASK_THEMSELVES = frozenset(
 VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-def misfit(function, name, method, args, options):
+def argument_error(function, name, method, args, options):
     """What is wrong with the first argument that is not of its parameter's kind, in words; None when all are."""
     try:
         given = inspect.signature(function).bind_partial(*args, **options).arguments
@@ -75,13 +75,13 @@ def all_are(values):
     return all(isinstance(value, Tensor) for value in values)
 
 
-def asking(function, name=None, method=False, module="course_lib"):
+def with_argument_errors(function, name=None, method=False, module="course_lib"):
     """The function, which answers a call that fails with the argument that is to blame.
 
     module: where users look the function up, which is where pickle will look for it.
     """
     name = name or function.__name__
-    if not inspect.isfunction(function) or method and (name in ASK_THEMSELVES or takes_only_self(function)):
+    if not inspect.isfunction(function) or method and (name in UNWRAPPED_METHODS or takes_only_self(function)):
         return function
 
     @functools.wraps(function)
@@ -96,7 +96,7 @@ def asking(function, name=None, method=False, module="course_lib"):
             ours = {word if word in named else WORDS.get(word, word): value for word, value in options.items()}
             if ours.keys() != options.keys():
                 return _call(*args, **ours)
-            wrong = None if "argument '" in str(error) else misfit(function, name, method, args, options)
+            wrong = None if "argument '" in str(error) else argument_error(function, name, method, args, options)
             if wrong is None:
                 raise
             raise TypeError(wrong) from None
@@ -112,6 +112,6 @@ def takes_only_self(method):
     return code.co_argcount == 1 and not (code.co_kwonlyargcount or code.co_flags & VARIABLE)
 
 
-def asking_later(function):
+def with_argument_errors_later(function):
     """The same for a function of a module that users import."""
-    return asking(function, module=function.__module__)
+    return with_argument_errors(function, module=function.__module__)

@@ -629,6 +629,6 @@ L.check("05.2", verdicts)
 #
 # **Left out, compared with PyTorch.** Claim C05.4 says "from one addition" with reason. As PyTorch keeps the memory of a view, in rare programs two leaves come to share one: after `(a.view(2, 1) + b.view(2, 1)).backward(g)`, `a.grad` and `b.grad` lie in the memory of `g`. Our engine copies a view as long as somebody else can see its memory. PyTorch also has sparse gradients, and gradients in another dtype than their leaf's; our engine has neither. With `create_graph=True` neither of the two adds in place: the sum is a new tensor, with a history of its own (lesson 13).
 #
-# **Read on in our engine:** `AccumulateGrad` and `may_be_taken_over` in `course_lib/engine/graph.py`.
+# **Read on in our engine:** `AccumulateGrad` and `can_steal_grad` in `course_lib/engine/graph.py`.
 #
 # **Next:** `.grad` is what stays after a pass. [Lesson 06](06_saved_tensors.ipynb) is about what waits *before* it: the tensors that nodes save while your program runs forward, and how long they stay in memory.

@@ -840,6 +840,6 @@ L.check("12.7", norms_by_layer)
 #
 # **What PyTorch does differently.** A hook that names its own result is never freed there; our collector finds it. Left out here, and there in both: hooks that wait for several tensors (`torch.autograd.graph.register_multi_grad_hook`), and module hooks for all modules at once.
 #
-# **Read on in our engine:** `course_lib/engine/hooks.py`, a page, and `run_with_care` in `backward.py`.
+# **Read on in our engine:** `course_lib/engine/hooks.py`, a page, and `run_node_with_hooks` in `backward.py`.
 #
 # **Next:** [lesson 13](13_double_backward.ipynb), gradients of gradients. In a pass with `create_graph=True`, what a hook does is recorded like the rest.

@@ -709,7 +709,7 @@ with expect_error(RuntimeError, "backward through the graph a second time"):
 # | | what PyTorch does | in C++ | ours | lesson |
 # | --- | --- | --- | --- | --- |
 # | 1 | For `autograd.grad`: has a gradient that was asked for arrived here? Put it aside. If nothing that this node leads to is needed, stop. | `exec_info_`, `captures_`, `needed_` | `capture`, `task.needed` | 04 |
-# | 2 | Run the hooks that come before, then the node, and look whether the gradients fit: right number, right shape, right type. Then run the hooks that come after. | `call_function`, `validate_outputs` | `run_with_care`, `fit_inputs` | 12 |
+# | 2 | Run the hooks that come before, then the node, and look whether the gradients fit: right number, right shape, right type. Then run the hooks that come after. | `call_function`, `validate_outputs` | `run_node_with_hooks`, `validate_outputs` | 12 |
 # | 3 | Let go of what the node has saved, unless the graph is retained. | `release_variables` | `node.release()` | 06 |
 # | 4 | In anomaly mode: is there a NaN among the gradients? | `AnomalyMode` | `anomaly.check_nan` | 07 |
 # | 5 | Deliver. For each arrow: add the gradient to the buffer of the next node, and take one from the count of gradients for which that node waits. At zero the node goes into the queue. | `InputBuffer::add`, `dependencies_`, `not_ready_` | `collect`, `queue` | 04 |

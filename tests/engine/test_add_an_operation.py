@@ -20,7 +20,7 @@ def copy(tmp_path_factory):
     """A copy of the project in which the page's steps were done."""
     home, page = tmp_path_factory.mktemp("copy"), PAGE.read_text(encoding="utf-8")
     skipped = shutil.ignore_patterns("__pycache__", "exercises", "browser", "programs")
-    for folder in ("course_lib", "tests"):
+    for folder in ("course_lib", "backscope", "coursekit", "tests"):
         shutil.copytree(ROOT / folder, home / folder, ignore=skipped)
     for file in ("conftest.py", "course.py", "pyproject.toml"):
         shutil.copy(ROOT / file, home / file)

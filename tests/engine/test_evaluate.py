@@ -26,7 +26,7 @@ def careful(monkeypatch):
 
     class Careful(backward.GraphTask):
         __slots__ = ()
-        is_plain = property(lambda task: False, lambda task, value: None)
+        use_fast_path = property(lambda task: False, lambda task, value: None)
 
     def switch():
         monkeypatch.setattr(backward, "GraphTask", Careful)

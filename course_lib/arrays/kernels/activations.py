@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from course_lib.arrays.kernels import error_function, floats, logistic, softmax, truth_refused
+from course_lib.arrays.kernels import error_function, floats, logistic, reject_bool, softmax
 
 
 def threshold(x, threshold, value):
     """x where it is above the threshold, `value` elsewhere."""
-    truth_refused(x, "\"threshold_cpu\" not implemented for 'Bool'", NotImplementedError)
+    reject_bool(x, "\"threshold_cpu\" not implemented for 'Bool'", NotImplementedError)
     return np.where(x <= threshold, x.dtype.type(value), x)
 
 

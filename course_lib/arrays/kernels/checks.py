@@ -25,7 +25,7 @@ def floats(x, kernel):
     return x
 
 
-def truth_refused(x, message, error=RuntimeError):
+def reject_bool(x, message, error=RuntimeError):
     """x, unless it holds truth values, for which there is no such operation."""
     if x.dtype.kind == "b":
         raise error(message)

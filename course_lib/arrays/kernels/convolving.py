@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 
-from course_lib.arrays.kernels import copy, numel, reshape, scatter_add, truth_refused
+from course_lib.arrays.kernels import copy, numel, reject_bool, reshape, scatter_add
 from course_lib.arrays.kernels import pick as gather  # as their rows are called: formulas have two forms
 from course_lib.arrays.kernels import total as sum_dim
 
@@ -64,7 +64,7 @@ def conv_bias_grad(grad):
 
 def max_pool(x, kernel, stride, padding):
     """(the largest element of each patch, its place in the flattened image); padding never wins."""
-    truth_refused(x, "\"max_pool2d\" not implemented for 'Bool'", NotImplementedError)
+    reject_bool(x, "\"max_pool2d\" not implemented for 'Bool'", NotImplementedError)
     image = x.shape[-2:]
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     seen = windows(x, kernel, stride, padding, lowest)

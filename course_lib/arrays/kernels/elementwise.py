@@ -13,7 +13,7 @@ from sys import getrefcount
 import numpy as np
 
 from course_lib.arrays.dtypes import F32
-from course_lib.arrays.kernels.checks import floats, sizes_of_both, truth_refused
+from course_lib.arrays.kernels.checks import floats, reject_bool, sizes_of_both
 from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
 from course_lib.arrays.memory import UNSHARED
 
@@ -60,7 +60,7 @@ def power(base, exponent):
         if base.dtype.kind == "b" and type(exponent) is bool:
             return base | (not exponent)
         sizes_of_both(base, np.asarray(exponent))
-        truth_refused(base, "\"pow\" not implemented for 'Bool'", NotImplementedError)
+        reject_bool(base, "\"pow\" not implemented for 'Bool'", NotImplementedError)
         if is_number and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         if not is_number:

@@ -11,9 +11,11 @@ from course_lib.engine.arguments import whole_number
 from course_lib.engine.build import rows
 from course_lib.nn import derivatives  # noqa: F401  (fills the table)
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking, asking_later
+from course_lib.surface.parsing import with_argument_errors, with_argument_errors_later
 
-relu_, sigmoid, tanh = (asking(getattr(rows, name), name, module=__name__) for name in ("relu_", "sigmoid", "tanh"))
+relu_, sigmoid, tanh = (
+    with_argument_errors(getattr(rows, name), name, module=__name__) for name in ("relu_", "sigmoid", "tanh")
+)
 
 
 def relu(input, inplace=False):
@@ -31,19 +33,19 @@ def silu(input, inplace=False):
     return rows.silu_(input) if inplace else rows.silu(input)
 
 
-@asking_later
+@with_argument_errors_later
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """input where it is positive, negative_slope * input elsewhere."""
     return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
 
 
-@asking_later
+@with_argument_errors_later
 def elu(input, alpha=1.0):
     """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
     return rows.elu(input, alpha)
 
 
-@asking_later
+@with_argument_errors_later
 def threshold(input, threshold, value):
     """input where it is above the threshold, `value` elsewhere."""
     return rows.threshold(input, threshold, value)
@@ -56,7 +58,7 @@ def gelu(input, approximate="none"):
     return rows.gelu(input, approximate)
 
 
-@asking_later
+@with_argument_errors_later
 def softplus(input, beta=1, threshold=20):
     """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
     return rows.softplus(input, beta, threshold)

@@ -6,7 +6,7 @@ PyTorch: torch/nn/functional.py, aten/src/ATen/native (Convolution.cpp, Pool.h, 
 from course_lib.arrays.errors import not_supported, refuse
 from course_lib.engine.build import rows
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later
+from course_lib.surface.parsing import with_argument_errors_later
 
 
 def per_dimension(value, dimensions):
@@ -19,14 +19,14 @@ def per_dimension(value, dimensions):
 # --- convolution -------------------------------------------------------------------------------------------
 
 
-@asking_later
+@with_argument_errors_later
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution over one dimension: input (N, C, L), weight (out, C, K)."""
     usual_form("conv1d", padding, dilation, groups)
     return convolve(1, input, weight, bias, stride, padding)
 
 
-@asking_later
+@with_argument_errors_later
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution over two dimensions: input (N, C, H, W), weight (out, C, KH, KW)."""
     usual_form("conv2d", padding, dilation, groups)
@@ -99,7 +99,7 @@ def pooling(input, kernel, stride, padding):
     return kernel, stride, padding
 
 
-@asking_later
+@with_argument_errors_later
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each patch; the first of equal ones gets the gradient. On request with its place."""
     refuse("max_pool2d", "Leave it out.", dilation=per_dimension(dilation, 2) != (1, 1), ceil_mode=ceil_mode)
@@ -107,7 +107,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return (result, places) if return_indices else result
 
 
-@asking_later
+@with_argument_errors_later
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each patch."""
     refuse("avg_pool2d", "Leave it out.", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
@@ -117,7 +117,7 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 # --- padding -----------------------------------------------------------------------------------------------
 
 
-@asking_later
+@with_argument_errors_later
 def pad(input, pad, mode="constant", value=None):
     """The input with more, or for negative numbers less, at its edges.
 

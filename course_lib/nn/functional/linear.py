@@ -13,7 +13,7 @@ from course_lib.engine.tensor import Tensor
 from course_lib.nn.functional.normalizing import dropout
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later
+from course_lib.surface.parsing import with_argument_errors_later
 
 
 def linear(input, weight, bias=None):
@@ -37,7 +37,7 @@ def linear(input, weight, bias=None):
     return composites.view(flat, (*input.shape[:-1], weight.shape[0]))
 
 
-@asking_later
+@with_argument_errors_later
 def embedding(input, weight, padding_idx=None):
     """The rows of weight that the integers in input name. IndexError for a row that is not there.
 
@@ -73,7 +73,7 @@ def one_hot(tensor, num_classes=-1):
     return creation.tensor((classes[..., None] == np.arange(count)).astype(np.int64))
 
 
-@asking_later
+@with_argument_errors_later
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
     if min(query.dim(), key.dim(), value.dim()) < 2:

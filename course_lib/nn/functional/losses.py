@@ -16,7 +16,7 @@ from course_lib.engine.grad_mode import state
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import requires_grad
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later
+from course_lib.surface.parsing import with_argument_errors_later
 
 # --- what losses share -------------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ def l1_loss(input, target, *, reduction="mean"):
     return reduced(rows.abs(input - target), reduction)
 
 
-@asking_later
+@with_argument_errors_later
 def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     """Squared differences (divided by 2 beta) below beta, magnitudes beyond."""
     if beta < 0:
@@ -99,7 +99,7 @@ def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
     return rows.smooth_l1_loss(input, target, reduction_number(reduction), beta)
 
 
-@asking_later
+@with_argument_errors_later
 def huber_loss(input, target, *, reduction="mean", delta=1.0):
     """Half squared differences up to delta, straight lines of slope delta beyond."""
     if delta <= 0:
@@ -112,7 +112,7 @@ def huber_loss(input, target, *, reduction="mean", delta=1.0):
 # --- yes or no ---------------------------------------------------------------------------------------------
 
 
-@asking_later
+@with_argument_errors_later
 def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
     check_weights("binary_cross_entropy", weight)
@@ -128,7 +128,7 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
     return rows.binary_cross_entropy(input, target, weight, reduction_number(reduction))
 
 
-@asking_later
+@with_argument_errors_later
 def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
     """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
     check_weights("binary_cross_entropy_with_logits", weight, pos_weight)
@@ -251,7 +251,7 @@ def spread_loss(logs, target, weight, ignore_index, reduction, dim):
     return composites.sum(losses) / composites.sum(counts)
 
 
-@asking_later
+@with_argument_errors_later
 def kl_div(input, target, *, reduction="mean", log_target=False):
     """target * (log(target) - input), with input as log probabilities; "batchmean" is what the textbooks mean."""
     if not (input.is_floating_point() and target.is_floating_point()):

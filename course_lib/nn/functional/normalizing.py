@@ -11,14 +11,14 @@ from course_lib.arrays.memory import check_cast
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.engine.arguments import tensor_argument
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import memory_of
+from course_lib.engine.tensor import writable_array
 from course_lib.nn.functional.losses import broadcast
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
-from course_lib.surface.parsing import asking_later
+from course_lib.surface.parsing import with_argument_errors_later
 
 
-@asking_later
+@with_argument_errors_later
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
 ):
@@ -40,7 +40,7 @@ def batch_norm(
     return rows.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-@asking_later
+@with_argument_errors_later
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
     shape = checked_shape("layer_norm", input, normalized_shape, weight=weight, bias=bias)
@@ -48,7 +48,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
-@asking_later
+@with_argument_errors_later
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """The input divided by the root of the mean of its squares over the last dimensions, times weight."""
     shape = checked_shape("rms_norm", input, normalized_shape, weight=weight)
@@ -99,19 +99,19 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 def kept_with_chance(chance, input):
     """Ones with the given chance, else zeros, in the shape and type of `input`."""
-    (draw, source), like = creation.source_of(), memory_of(input)
+    (draw, source), like = creation.source_of(), writable_array(input)
     drawn = draw.in_memory_order(draw.fractions(source, like.size, np.float64), like, creation.layout(input))
     return creation.finish((drawn < chance).astype(like.dtype))
 
 
-@asking_later
+@with_argument_errors_later
 def normalize(input, p=2.0, dim=1, eps=1e-12):
     """input divided by its p-norm along dim (but at least eps)."""
     length = rows.clamp_min(input.norm(p, dim, True), eps)
     return input / composites.expand(length, input.shape)
 
 
-@asking_later
+@with_argument_errors_later
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The inner product of two tensors along dim, each scaled to length 1 first."""
     kinds = [x.dtype for x in (x1, x2) if x.is_floating_point()]

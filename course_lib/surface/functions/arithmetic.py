@@ -35,15 +35,15 @@ def mul(input, other, *, out=None):
 
 def add_(input, other, *, alpha=1):
     """Add alpha * other to the tensor's own memory."""
-    return written_over(input, other, alpha, rows.add_, "add_scaled_")
+    return add_scaled_in_place(input, other, alpha, rows.add_, "add_scaled_")
 
 
 def sub_(input, other, *, alpha=1):
     """Subtract alpha * other from the tensor's own memory."""
-    return written_over(input, other, alpha, rows.sub_, "sub_scaled_")
+    return add_scaled_in_place(input, other, alpha, rows.sub_, "sub_scaled_")
 
 
-def written_over(input, other, alpha, plain, by_factor):
+def add_scaled_in_place(input, other, alpha, plain, by_factor):
     """One of two rows. (As an optimizer steps, a factor is quicker beforehand: one array less than by the row.)"""
     if alpha == 1:
         return plain(input, other)

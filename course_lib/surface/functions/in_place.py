@@ -8,7 +8,7 @@ from course_lib.engine import views
 from course_lib.engine.arguments import tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import alias, memory_of, meta_of, no_edge
+from course_lib.engine.tensor import NO_EDGE, alias, meta_of, writable_array
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
@@ -69,6 +69,6 @@ def set_(self, source=None):
         raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
     views.check_in_place(self, state.recording > 0 and requires_grad(self))
     views.count_write(self)
-    meta_of(self).accumulator, self.meta.leaf_edge = None, no_edge  # from here on as a new leaf
-    self.array = memory_of(source)
+    meta_of(self).accumulator, self.meta.leaf_edge = None, NO_EDGE  # from here on as a new leaf
+    self.array = writable_array(source)
     return self

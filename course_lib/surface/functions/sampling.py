@@ -7,7 +7,7 @@ import numpy as np
 
 from course_lib.arrays import kernels
 from course_lib.engine.build import rows
-from course_lib.engine.tensor import Tensor, memory_of
+from course_lib.engine.tensor import Tensor, writable_array
 from course_lib.surface import creation
 from course_lib.surface.functions.results import without_gradient
 
@@ -28,7 +28,7 @@ def random_(input, *bounds, generator=None):
     low, high = bounds if len(bounds) == 2 else (0, bounds[0] if bounds else largest[input.array.dtype.kind] + 1)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    (draw, source), like = creation.source_of(generator), memory_of(input)
+    (draw, source), like = creation.source_of(generator), writable_array(input)
     drawn = draw.whole_numbers(source, like.size, int(low), int(high))
     return rows.random_(input, draw.in_memory_order(drawn, like))
 
@@ -38,7 +38,7 @@ def bernoulli_(input, p=0.5, *, generator=None):
     chance, kind = (p.array, p.array.dtype) if isinstance(p, Tensor) else (p, np.float64)
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    (draw, source), like = creation.source_of(generator), memory_of(input)
+    (draw, source), like = creation.source_of(generator), writable_array(input)
     return rows.bernoulli_draw_(input, draw.in_memory_order(draw.fractions(source, like.size, kind), like) < chance)
 
 
@@ -60,7 +60,7 @@ def bernoulli(input, p=None, *, generator=None):
     kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
     if not ((input.array >= 0) & (input.array <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: each is a probability.")
-    (draw, source), like = creation.source_of(generator), memory_of(input)
+    (draw, source), like = creation.source_of(generator), writable_array(input)
     drawn = draw.fractions(source, like.size, like.dtype)
     return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
@@ -69,7 +69,7 @@ def randint_like(input, low, high=None, *, generator=None, dtype=None, device=No
     """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
     low, high = (0, low) if high is None else (low, high)
     drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
-    laid_out = creation.source_of()[0].in_memory_order(drawn, memory_of(creation.zeros_like(input)))
+    laid_out = creation.source_of()[0].in_memory_order(drawn, writable_array(creation.zeros_like(input)))
     return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
 
 
@@ -103,5 +103,5 @@ def exponential_(input, lambd=1.0, *, generator=None):
     creation.floating("exponential_", input.dtype)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    (draw, source), like = creation.source_of(generator), memory_of(input)
+    (draw, source), like = creation.source_of(generator), writable_array(input)
     return rows.uniform_(input, draw.in_memory_order(draw.waiting_times(source, like.size) / lambd, like))

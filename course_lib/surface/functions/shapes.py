@@ -11,8 +11,8 @@ from course_lib.arrays import kernels
 from course_lib.arrays.messages import warn_once
 from course_lib.engine.arguments import dimension, whole_number
 from course_lib.engine.build import rows
-from course_lib.engine.fit import fit
-from course_lib.engine.tensor import Tensor, memory_of, new_tensor
+from course_lib.engine.fit import unbroadcast
+from course_lib.engine.tensor import Tensor, new_tensor, writable_array
 from course_lib.surface.creation import sizes_from
 from course_lib.surface.functions.dimensions import check_distinct, dims_of
 from course_lib.surface.functions.results import without_gradient
@@ -28,7 +28,7 @@ def view(input, *shape, size=None):
 def reshape(input, *sizes, shape=None):
     """Another shape: a view when the memory allows it, otherwise a copy."""
     shape = sizes_from(sizes if shape is None else (shape,))
-    array, shape = memory_of(input), kernels.complete_shape(input.array.size, shape)
+    array, shape = writable_array(input), kernels.complete_shape(input.array.size, shape)
     if array.flags.c_contiguous:
         return rows.view(input, shape)
     try:
@@ -137,7 +137,7 @@ def sum_to_size(input, *size):
     size, shape = sizes_from(size), input.array.shape
     if not kernels.can_be_summed(shape, size):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
-    return fit(input, size, input.array.dtype)
+    return unbroadcast(input, size, input.array.dtype)
 
 
 def unflatten(input, dim, sizes):

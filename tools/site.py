@@ -86,8 +86,8 @@ def front_page(lite=False):
 
 
 def raised(program):
-    """The error, or the warning, that a program of tests/teach/explain_cures.py ends with; None."""
-    from tests.teach.explain_cures import run
+    """The error, or the warning, that a program of tools/explain_cures.py ends with; None."""
+    from tools.explain_cures import run
 
     with contextlib.redirect_stderr(io.StringIO()):  # anomaly mode prints where the forward call stood
         return run(importlib.import_module("course_lib"), program)
@@ -96,7 +96,7 @@ def raised(program):
 def error_index():
     """A page: each message, what it means, what cures it, what only silences it, the lesson."""
     from backscope.explaining.report import LESSONS, explain
-    from tests.teach.explain_cures import CURES
+    from tools.explain_cures import CURES
 
     files = {int(n): file for n, _, _, _, file in lessons() if n.isdigit()}
     by_lesson = {}

@@ -10,7 +10,6 @@ what torch.compile has compiled.
 """
 
 import functools
-import importlib
 import os
 import sys
 import sysconfig
@@ -21,7 +20,7 @@ from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
 
-from backscope.adapters import OWN_FILES, library_files
+from backscope.adapters import OWN_FILES, adapter, library_files
 
 KEPT = 50_000  # calls, and writes, that are remembered
 PASSES = 50  # that are recorded whole, whatever it costs
@@ -157,7 +156,7 @@ class Recorder:
         self.torch.autograd.backward = noted
         if compiler is not None:
             self.torch.compile = functools.wraps(compiler)(compiled)
-        steps = importlib.import_module("torch.optim.optimizer").register_optimizer_step_pre_hook
+        steps = adapter("torch").register_optimizer_step_pre_hook
         self.hook = steps(lambda *_: self.take_off() if self.rests else None)
         return self
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from backscope.filming import camera as cameras
 from backscope.filming import words
+from backscope.filming.card import card
+from backscope.filming.picture import FilmDrawing
 from backscope.filming.reel import Reel
 
 LINES, NODES = 30, 60  # of a program; of all its frames together
@@ -90,6 +92,7 @@ class Film:
     def __init__(self, source, frames=(), notes=(), error=None, left_out=0):
         self.source, self.error = source, error
         self.reel = Reel(shown(list(frames)))
+        self._drawn, self._pages = None, []
         self._changes = [words.Changes(self.reel, k) for k in range(len(self))]
         self.notes = list(notes)
         if left_out:
@@ -113,11 +116,36 @@ class Film:
         """Say what each line changed."""
         return words.text(self)
 
+    @property
+    def pages(self) -> list:
+        """One picture for each frame; none where nothing can be drawn."""
+        if self._drawn is None:
+            fits = any(side.values for side in self.reel.sides) and self.reel.count <= NODES
+            self._drawn = FilmDrawing(self.reel, self._changes) if fits else ()
+            self._pages = self._drawn.pages() if self._drawn else []
+        return self._pages
+
+    def focus(self, k):
+        """How far down the picture of a frame something has changed."""
+        return self._drawn.focus(k) if self.pages else 0
+
+    @property
+    def html(self) -> str:
+        """What a notebook shows."""
+        return card(self)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": self.text, "text/html": self.html}
+
     def save(self, path: str | Path) -> None:
         """Write the film to a .html or .txt file."""
         path = Path(path)
         if path.suffix == ".txt":
             path.write_text(self.text + "\n", encoding="utf-8")
+        elif path.suffix == ".html":
+            head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A film</title>'
+            style = "<style>body{font-family:sans-serif}</style></head><body>"
+            path.write_text(f"{head}{style}{self.html}</body></html>\n", encoding="utf-8")
         else:
             ending = repr(path.suffix) if path.suffix else "a name without an ending"
             raise ValueError(f"save() writes .html or .txt files, not {ending}.")

@@ -39,9 +39,10 @@ class Reel:
         self.things = [(set(values), set(nodes)) for values, nodes in found]  # before places are shared
         self.sides = [self.side(k, graphs[k]) for k in range(len(frames))]
         self.keep_inputs()
-        self.value_place = places(self.values, lambda k, i: value_kind(self.sides[k].values[i]), lambda k, i: ())
-        kind = lambda k, i: node_kind(self.sides[k].nodes[i], self.value_place)  # noqa: E731
-        self.node_place = places(self.nodes, kind, lambda k, i: behind(self.sides[k], i))
+        self.node_place = places(
+            self.nodes, lambda k, i: node_kind(self.sides[k], i), lambda k, i: behind(self.sides[k], i)
+        )
+        self.value_place = places(self.values, lambda k, i: self.value_kind(self.sides[k], i), lambda k, i: ())
 
     def side(self, k, graph):
         """A frame's graph under the common indexes."""
@@ -75,6 +76,12 @@ class Reel:
                 if old is not None and old.token == new.token and old.node == new.node is not None:
                     both = [j for j in old.inputs if j in now.values and now.values[j].token == before.values[j].token]
                     new.inputs = list(dict.fromkeys([*both, *new.inputs]))
+
+    def value_kind(self, side, i):
+        """What must agree for a tensor to take another's place: it stands beside its node; a leaf stays where it is."""
+        value = side.values[i]
+        beside = i if value.leaf and value.requires_grad else self.node_place.get(value.node)
+        return value.name if value.named else "", value.requires_grad, value.shape, beside
 
     @property
     def count(self):
@@ -135,13 +142,10 @@ def number(graphs):
 # --- places --------------------------------------------------------------------------------------------------
 
 
-def value_kind(value):
-    return value.name if value.named else "", value.leaf, value.requires_grad, value.shape
-
-
-def node_kind(node, value_place):
-    leaf = value_place[node.leaf] if node.accumulates else None
-    return node.name, leaf, len(node.edges), tuple(node.slots)
+def node_kind(side, i):
+    """What must agree for a node to take another's place; an AccumulateGrad keeps to its leaf."""
+    node = side.nodes[i]
+    return node.name, node.leaf, len(node.edges), tuple(node.slots)
 
 
 def behind(side, i):

@@ -88,12 +88,12 @@ class Changes:
             parts.append(f"a view of {self.now.title(new.view_of)}")
         parts += self.shares(i)
         if new.node is not None:
-            parts.append(f"made by {self.now.node_title(new.node)}")
+            parts.append(f"made by {self.called(new.node)}")
         elif new.outside:
             parts.append(f"made by {new.outside}")
         parts += list(map(str, listing.hook_words(new)))
         if not new.named:
-            self.say(REST, f"{new.name}, which no name leads to: {', '.join(parts)}", ("value", i))
+            self.marks["value", i] = ""
             return
         word = "another" if again else "new" if self.frame.lines[0] else "there is"
         self.say(NEW, f"{word}: {new.name} = {', '.join(parts)}", ("value", i))
@@ -109,7 +109,7 @@ class Changes:
 
     def value(self, i, old, new):
         what, name = ("value", i), new.name
-        if old.named and not new.named:
+        if old.named and not new.named and old.name != "returned":
             self.say(REST, f"{old.name} has no name any more; the graph still holds it, as {name}", what)
         elif new.named and old.name != name:
             self.say(REST, f"{old.name} is called {name} now", what)
@@ -157,11 +157,11 @@ class Changes:
 
     def maker(self, side, value):
         """The grad_fn of a value, in words."""
-        return value.outside or "None" if value.node is None else side.node_title(value.node)
+        return value.outside or "None" if value.node is None else called(side, value.node)
 
     def called(self, i):
         """A node in a sentence."""
-        return self.now.node_title(i)
+        return called(self.now, i)
 
     def memories(self):
         """Values that came to share memory, or cease to."""
@@ -215,7 +215,7 @@ class Changes:
     def introduced(self, i, node):
         """A new node, and what it saved."""
         saved = [saved_words(self.now, slot) for slot in node.slots.values() if slot.state != FREED]
-        return self.called(i) + (f" (saved {', '.join(saved[:NAMED])})" if saved else "")
+        return self.now.node_title(i) + (f" (saved {', '.join(saved[:NAMED])})" if saved else "")
 
     def edges(self, i, old, node):
         for (k, a, from_a), (_, b, from_b) in zip(old.edges, node.edges, strict=False):
@@ -255,6 +255,12 @@ class Changes:
     def shown(side, slot):
         """The numbers in a slot."""
         return slot.content if slot.value is None else side.values[slot.value].preview
+
+
+def called(side, i):
+    """'TanhBackward0 (node 2)'."""
+    node = side.nodes[i]
+    return side.node_title(i) if node.accumulates else f"{node.name} (node {node.number})"
 
 
 def node_key(side, node):

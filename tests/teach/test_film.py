@@ -1,7 +1,11 @@
 """film: a program statement by statement; the same words on both libraries; nothing that goes wrong is ours."""
 
+import base64
 import gc
+import html
+import re
 import sys
+import time
 import weakref
 
 import pytest
@@ -32,24 +36,24 @@ A film of 7 frames, and an error at the end.
    new: gate = [0., 2., 2.], v0, no grad
 
 4. line 4: h = torch.tanh(w * x)
-   new: h = [0.3799, 0.3799, 0.3799], v0, made by 2 TanhBackward0
+   new: h = [0.3799, 0.3799, 0.3799], v0, made by TanhBackward0 (node 2)
    new nodes: 1 MulBackward0 (saved other = x), 2 TanhBackward0 (saved result = h)
 
 5. line 5: h *= gate
-   STALE: 2 TanhBackward0 saved result = h at v0, and its memory is at v1 now
+   STALE: TanhBackward0 (node 2) saved result = h at v0, and its memory is at v1 now
    h: [0.3799, 0.3799, 0.3799] -> [0., 0.7599, 0.7599], v0 -> v1
-   h.grad_fn: 2 TanhBackward0 -> 3 MulBackward0
+   h.grad_fn: TanhBackward0 (node 2) -> MulBackward0 (node 3)
    new node: 3 MulBackward0 (saved other = gate)
 
 6. line 6: loss = h.sum()
-   new: loss = 1.52, v0, made by 4 SumBackward0
+   new: loss = 1.52, v0, made by SumBackward0 (node 4)
    new node: 4 SumBackward0
 
 7. line 7 raises: loss.backward()
    raises RuntimeError: one of the variables needed for gradient computation has been modified by an inplace \
 operation: [torch.FloatTensor [3]], which is output 0 of Tanh, is at version 1; expected version 0 instead.
-   line 5 wrote into what 2 TanhBackward0 had saved as result
-   FREED: other of 3 MulBackward0"""
+   line 5 wrote into what TanhBackward0 (node 2) had saved as result
+   FREED: other of MulBackward0 (node 3)"""
 
 
 def test_a_film_in_words(torch):
@@ -225,3 +229,120 @@ def test_what_a_film_is_not_made_of_is_refused_in_a_sentence():
             film(wrong)
     with pytest.raises(TypeError, match="takes no arguments"):
         film("x = 1", course_lib.tensor(1.0))
+
+
+# --- pictures and the card -----------------------------------------------------------------------------------
+
+TWELVE = """
+w = torch.tensor([1.0, 3.0], requires_grad=True)
+b = torch.tensor([0.5], requires_grad=True)
+x = torch.tensor([2.0, 4.0])
+h = torch.relu(w * x + b)
+y = torch.sigmoid(h)
+v = y[0]
+loss = (y * y).mean() + v
+loss.backward()
+s = w.detach()
+w.data.mul_(2)
+w.grad.zero_()
+w.grad = None
+"""
+
+
+def drawings(seen):
+    """The SVG of each frame, as the card has it."""
+    found = re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', seen.html)
+    return [base64.b64decode(data).decode() for data in found]
+
+
+def box_of(name, svg):
+    """Where the box stands that holds a tensor's name, and how large it is."""
+    for found in re.finditer(rf">{re.escape(name)}<", svg):
+        kind, place = re.findall(r'<rect class="(\w+)"[^>]* (x="[^"]*" y="[^"]*" width="[^"]*" height="[^"]*")',
+                                 svg[: found.start()])[-1]  # fmt: skip
+        if kind != "ghost":
+            return place
+    raise AssertionError(f"{name} is not in the picture")
+
+
+@pytest.mark.parametrize("program", [IN_PLACE, LOOP, TWELVE], ids=["in place", "loop", "twelve"])
+def test_all_frames_have_one_layout(torch, program):
+    """Every picture has the same size, and what stays the same tensor or node keeps its place."""
+    seen = film(program)
+    drawn = drawings(seen)
+
+    assert len(drawn) == len(seen)
+    assert len({re.search(r"viewBox=\"[^\"]*\"", svg)[0] for svg in drawn}) == 1
+    for k in range(1, len(seen)):
+        for i, value in seen.reel.sides[k].values.items():
+            before = seen.reel.sides[k - 1].values.get(i)
+            if before is not None and before.name == value.name:
+                assert box_of(value.name, drawn[k - 1]) == box_of(value.name, drawn[k]), (k, value.name)
+
+
+@pytest.mark.parametrize("program", [IN_PLACE, LOOP, TWELVE], ids=["in place", "loop", "twelve"])
+def test_a_film_is_small_and_quick(torch, program):
+    """At most 400 kB for twelve lines, and 60 ms a frame, the best of three."""
+    assert film(program).html  # warm
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        seen = film(program)
+        size = len(seen.html)
+        times.append((time.perf_counter() - start) / len(seen))
+
+    assert size < 400_000
+    assert min(times) < 0.06
+
+
+def test_the_card_is_readable_without_a_script(torch):
+    """A step for each frame: a <details> with its line, its words and a picture whose alt text says the same."""
+    seen = film(IN_PLACE)
+    page = seen._repr_mimebundle_()["text/html"]
+
+    assert seen._repr_mimebundle_()["text/plain"] == seen.text
+    assert page.count("<details") == page.count("<img ") == page.count('class="bs-film-says"') == 7
+    assert page.count("<details data-lines") == 7 and page.count(" open") == 1
+    assert 'data-spoilt="5-5"' in page and page.count("data-raises") == 1
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "") and " id=" not in page
+    alts = [html.unescape(alt) for alt in re.findall(r'alt="([^"]*)"', page)]
+    assert alts[4].startswith("line 5: h *= gate. STALE: TanhBackward0 (node 2) saved result = h at v0")
+    assert all(0 < len(alt) <= 300 for alt in alts)
+    assert [line for line in IN_PLACE.strip().split("\n") if html.escape(line, quote=False) not in page] == []
+
+
+def test_the_card_has_no_colour_that_is_wrong_in_one_theme(torch):
+    """Words take the page's colour, grounds are half transparent; the pictures bring their own dark colours."""
+    page = re.sub(r'src="[^"]*"', "", film(IN_PLACE).html)
+
+    assert set(re.findall(r"(?<![-\w])color:([^;\"]+)", page)) == {"inherit"}
+    assert not re.search(r"background:#", page)
+    assert all("prefers-color-scheme:dark" in svg for svg in drawings(film(IN_PLACE)))
+
+
+def test_what_changed_is_marked_and_what_went_is_seen_to_go(torch):
+    drawn = drawings(film(IN_PLACE + "del h, loss\nw = None"))[:7]
+    gone = drawings(film("x = torch.ones(1, requires_grad=True)\ny = x.exp()\ny = None"))
+
+    assert 'class="run"' in drawn[4] and "STALE" in drawn[4] and "line 5 wrote" in drawn[4]
+    assert "fails here" in drawn[6] and "FREED" in drawn[6]
+    assert ">gone<" in gone[2] and ">gone<" not in gone[1]
+
+
+def test_too_many_nodes_are_told_in_words(torch):
+    """Beyond 60 nodes there is a sentence, and the card without pictures."""
+    seen = film("x = torch.ones(1, requires_grad=True)\ny = x\nfor i in range(70):\n    y = y * 2", enter=False)
+
+    assert "and a picture holds 60: in words only." in seen.text
+    assert "<img" not in seen.html and seen.html.count("<details") == len(seen)
+
+
+def test_a_film_is_saved_as_a_page_or_as_text(torch, tmp_path):
+    seen = film(IN_PLACE)
+    seen.save(tmp_path / "a.html")
+    seen.save(tmp_path / "a.txt")
+
+    assert (tmp_path / "a.txt").read_text("utf-8") == seen.text + "\n"
+    assert seen.html in (tmp_path / "a.html").read_text("utf-8")
+    with pytest.raises(ValueError, match="writes .html or .txt files, not '.mp4'"):
+        seen.save(tmp_path / "a.mp4")

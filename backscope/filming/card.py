@@ -1,0 +1,130 @@
+"""What a notebook shows of a film: the source with the line that has run, the graph after it, what the line changed.
+
+Without a script (an untrusted notebook, GitHub, a page on paper) the frames are steps below each other, each a
+<details> with words and a picture. Some lines of script make one frame of them, with buttons, a slider and the arrow
+keys. Nothing here has a colour that is only right on white or only right on black: the words take that of the page.
+"""
+
+import html
+
+from backscope.filming import words
+from backscope.pictures.style import MONO, as_image, in_short
+
+LEFT, GAP = 214, 14  # pixels: the source has at least this much beside the picture; between the two
+ROOM = 712  # what a card has inside the column of a lesson
+SMALLEST = 0.86  # to what part of its size a wide picture may be shrunk to stand beside the source
+HIGHEST = 660  # of what is seen of a picture at once; more is scrolled to where something changed
+
+CARD = (
+    "background:rgba(127,127,127,0.07);border:1px solid rgba(127,127,127,0.45);border-radius:10px;padding:10px 12px;"
+    "max-width:736px;box-sizing:border-box;font-size:13px;line-height:1.4"
+)
+BUTTON = (
+    "background:rgba(127,127,127,0.12);color:inherit;border:1px solid rgba(127,127,127,0.7);border-radius:6px;"
+    "padding:2px 9px;margin-right:5px;font:inherit;cursor:pointer"
+)
+INPUT = "vertical-align:middle;margin:0 8px 0 3px;width:180px;max-width:40%;accent-color:#1F69A8"
+LINE = "white-space:pre-wrap;overflow-wrap:anywhere;padding:1px 4px 1px 32px;text-indent:-28px;border-radius:4px"
+NOW, RAISES = "rgba(240,184,74,0.32)", "rgba(214,60,50,0.22)"  # behind the line that has run; behind one that raises
+SPOILT = "2px solid #D9541E"  # around the line that made what was saved STALE, or let go of it
+
+SCRIPT = """(function(){var me=document.currentScript;
+(me?[me.parentNode]:[].slice.call(document.querySelectorAll('.bs-film'))).forEach(function(card){
+if(card.dataset.on)return;card.dataset.on=1;card.tabIndex=0;card.dataset.lmSuppressShortcuts='true';
+function all(what){return [].slice.call(card.querySelectorAll(what))}
+var f=all('details'),rows=all('.bs-film-line'),says=all('.bs-film-says'),bar=all('.bs-film-bar')[0],
+told=all('.bs-film-told')[0],view=all('.bs-film-view')[0],last=f.length-1,at=0,high=0;
+function make(tag,does,set){var e=document.createElement(tag);for(var k in set)e[k]=set[k];e[does[0]]=does[1];
+if(set.ariaLabel)e.setAttribute('aria-label',set.ariaLabel);
+e.style.cssText=bar.getAttribute('data-'+tag);bar.appendChild(e);return e}
+function button(words,says,to){return make('button',['onclick',function(){go(to())}],
+{type:'button',textContent:words,ariaLabel:says,title:says})}
+function within(n,span){span=(span||'0-0').split('-');return n>=+span[0]&&n<=+span[1]}
+function go(k){at=Math.max(0,Math.min(last,k));range.value=at;
+f.forEach(function(e,i){e.open=i==at;e.style.display=i==at?'':'none'});
+told.textContent='';told.appendChild(says[at].cloneNode(true)).style.display='';
+rows.forEach(function(e,i){var d=f[at].dataset,now=within(i+1,d.lines);
+e.style.background=now?(d.raises?'RAISES':'NOW'):'';if(now)e.setAttribute('aria-current','step');
+else e.removeAttribute('aria-current');e.style.outline=within(i+1,d.spoilt)?'SPOILT':''});
+view.scrollTop=Math.max(0,+f[at].dataset.y-view.clientHeight/2);
+range.setAttribute('aria-valuetext',f[at].firstElementChild.textContent);
+b[0].disabled=b[1].disabled=at==0;b[2].disabled=b[3].disabled=at==last}
+var b=[button('\\u25C0\\u25C0','first frame',function(){return 0}),
+button('\\u25C0 previous','previous frame',function(){return at-1})],
+range=make('input',['oninput',function(){go(+range.value)}],{type:'range',min:0,max:last,ariaLabel:'frame'});
+b.push(button('next \\u25B6','next frame',function(){return at+1}),
+button('\\u25B6\\u25B6','last frame',function(){return last}));
+card.addEventListener('keydown',function(e){var k={ArrowRight:at+1,ArrowLeft:at-1,Home:0,End:last}[e.key];
+if(k===undefined||e.altKey||e.ctrlKey||e.metaKey)return;go(k);e.preventDefault();e.stopPropagation()});
+function screen(on){f.forEach(function(e,i){e.open=!on||i==at;e.style.display=!on||i==at?'':'none';
+e.firstElementChild.style.display=on?'none':''});says.forEach(function(e){e.style.display=on?'none':''});
+told.style.display=bar.style.display=on?'':'none';view.style.maxHeight=on?'HIGHESTpx':''}
+window.addEventListener('beforeprint',function(){screen(false)});
+window.addEventListener('afterprint',function(){screen(true)});
+screen(true);says.forEach(function(e){told.textContent='';told.appendChild(e.cloneNode(true)).style.display='';
+high=Math.max(high,told.offsetHeight)});told.style.minHeight=high+'px';go(0)})})()"""
+SCRIPT = SCRIPT.replace("RAISES", RAISES).replace("NOW", NOW).replace("SPOILT", SPOILT)
+SCRIPT = SCRIPT.replace("HIGHEST", str(HIGHEST)).replace("\n", "")
+
+
+def card(film):
+    """The whole card as HTML."""
+    head = "".join(f"<div>{escape(note)}</div>" for note in film.notes)
+    title = f"<b>{escape(words.headline(film.reel, film.error))}</b>" if len(film) or not film.notes else ""
+    if not len(film):
+        return f'<div class="bs-film" style="{CARD}">{title}{head}</div>'
+    wide = film.pages[0].width if film.pages else 0
+    beside = ROOM - LEFT - GAP
+    shrunk = min(1, beside / wide) if wide and beside / wide >= SMALLEST else 1
+    frames = "".join(frame(film, k, shrunk) for k in range(len(film)))
+    basis = f"{wide * shrunk:.0f}px" if wide else "300px"
+    return (
+        f'<div class="bs-film" style="{CARD}"><div>{title}{head}</div>'
+        f'<div class="bs-film-bar" style="display:none;margin:8px 0 2px" data-button="{BUTTON}" data-input="{INPUT}">'
+        f'</div><div style="display:flex;flex-wrap:wrap;gap:{GAP}px;margin-top:8px">'
+        f'<div style="flex:1 1 {LEFT}px;min-width:0">{listing(film.source)}'
+        '<div class="bs-film-told" aria-live="polite" style="display:none;margin-top:10px"></div></div>'
+        f'<div class="bs-film-view" style="flex:0 1 {basis};max-width:100%;overflow:auto">{frames}</div></div>'
+        f"<script>{SCRIPT}</script></div>"
+    )
+
+
+def escape(text):
+    return html.escape(text, quote=False)
+
+
+def listing(source):
+    """The source with line numbers."""
+    rows = source.split("\n")
+    lines = "".join(
+        f'<div class="bs-film-line" style="{LINE}"><span style="opacity:0.65">{number(n)}</span>{escape(row)}</div>'
+        for n, row in enumerate(rows, 1)
+    )
+    return f'<div style="font-family:{html.escape(MONO)};font-size:12px;line-height:1.4">{lines}</div>'
+
+
+def number(n):
+    """A line's number, and the room after it."""
+    return f"{n:>2}  ".replace(" ", "&#160;")
+
+
+def frame(film, k, shrunk):
+    """One frame: what the line did, and the picture."""
+    seen, says = film.reel.frames[k], film.changes(k)
+    title = f"{k + 1}. {seen.title}"
+    code = words.code_of(film.source, seen)
+    told = "".join(f"<li>{escape(one)}</li>" for one in says)
+    data = f' data-lines="{seen.lines[0]}-{seen.lines[1]}" data-y="{film.focus(k):.0f}"'
+    data += ' data-raises="1"' * bool(seen.error)
+    if seen.culprit and seen.culprit[2][0]:
+        data += ' data-spoilt="{}-{}"'.format(*seen.culprit[2])
+    picture = ""
+    if film.pages:
+        alt = in_short([f"{seen.title}: {code}".rstrip(": ") + ".", *(one.rstrip(".") + "." for one in says)])
+        picture = as_image(film.pages[k].svg(shrunk), alt)
+    return (
+        f'<details{data}{" open" * (not k)} style="margin:0"><summary style="cursor:pointer">'
+        f"<b>{escape(title)}</b> <code>{escape(code)}</code></summary>"
+        f'<div class="bs-film-says"><b>{escape(title)}</b>'
+        f'<ul style="margin:3px 0 0;padding-left:17px">{told}</ul></div>{picture}</details>'
+    )

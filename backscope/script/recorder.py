@@ -2,17 +2,17 @@
 
 One TorchFunctionMode sees every call from Python. A call leaves a few numbers behind: the sequence number of its
 newest node, the memory of its operands and result, and where in the user's files it stands. Nothing holds a tensor,
-and only the newest KEPT calls are kept. After PASSES backward passes it rests where recording takes more than SHARE of
-the processor's time, and it ends where torch.compile is called.
+and only the newest KEPT calls are kept. Threads that Python starts are recorded, each with a mode of its own, since
+each numbers its nodes by itself. After PASSES backward passes it rests where recording takes more than SHARE of the
+processor's time, and it ends where torch.compile is called.
 
-Not seen: other threads, calls made from C++, what a backward pass runs,
-what torch.compile has compiled.
+Not seen: other processes, calls made from C++, what a backward pass runs, what torch.compile has compiled.
 """
 
 import functools
 import os
 import sys
-import sysconfig
+import threading
 import time
 import warnings
 import weakref
@@ -21,37 +21,14 @@ from collections import deque
 from dataclasses import dataclass
 
 from backscope.adapters import OWN_FILES, adapter, library_files
+from backscope.script.places import CALLERS, CHOSEN, END, OWN, Place, iter_frames, rank_of
 
 KEPT = 50_000  # calls, and writes, that are remembered
 PASSES = 50  # that are recorded whole, whatever it costs
 CALL, SHARE = 6e-6, 0.08  # seconds that recording a call takes; the share of the script's time that it may take later
-PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
-INSTALLED = "site-packages", "dist-packages"  # may lie below PYTHONS: libraries that somebody chose
 MAKERS = {"tensor", "as_tensor", "asarray", "scalar_tensor"}  # tensors out of numbers
 NOT_ASKED = object()  # "was not looked into", where None says "there was none"
 NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__format__"}  # tensors in, no tensors out
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of the user's files: the code object that ran, and how far it had come."""
-
-    code: object
-    instruction: int
-
-    @property
-    def file(self):
-        return self.code.co_filename
-
-    @property
-    def line(self):
-        positions = list(self.code.co_positions())
-        at = self.instruction // 2
-        return (positions[at][0] if at < len(positions) else None) or self.code.co_firstlineno
-
-    @property
-    def function(self):
-        return self.code.co_qualname
 
 
 @dataclass(frozen=True)
@@ -66,6 +43,7 @@ class Write:
     optimizer: bool  # in an optimizer of PyTorch's
     leaf: bool  # to a leaf that requires grad: a parameter
     through_data: bool  # the tensor came from .data: its counter is not the one that is compared
+    module: object = None  # a weak reference to the PyTorch module whose forward wrote, such as nn.ReLU
 
 
 @dataclass(frozen=True)
@@ -77,6 +55,19 @@ class Cut:
     recorded: bool  # whether grad mode was on
     whole: bool  # the result is of integers or bools
     function: bool = False  # a custom Function, and what has a history was used inside of it, and is no argument
+    numbers: tuple = ()  # of a tensor made of numbers: the cuts by item() and the like that came before
+
+
+class Strand:
+    """What one thread did. Each thread numbers its nodes from 0."""
+
+    def __init__(self, torch):
+        with torch.inference_mode(False), torch.enable_grad():  # the newest node before the record
+            self.begin = torch.zeros(1, requires_grad=True).clone().grad_fn._sequence_nr()
+        self.newest = -1  # sequence number of the newest node
+        self.numbers = deque(maxlen=KEPT)  # ascending: the newest node after each call that made nodes
+        self.calls = deque(maxlen=KEPT)  # (name, place, memories, name of the newest node) of these calls
+        self.inside = False  # while a call of ours runs backward(), which calls torch.autograd.backward()
 
 
 class Recorder:
@@ -88,26 +79,26 @@ class Recorder:
         self.rests = ""  # why calls are not recorded any more, in words
         self.walked = self.met = 0  # backward passes; calls that the mode saw since the second one
         self.since = 0.0  # processor time at the second pass: the first one loads much
-        self.newest = -1  # sequence number of the newest node
-        self.numbers = deque(maxlen=KEPT)  # ascending: the newest node after each call that made nodes
-        self.calls = deque(maxlen=KEPT)  # (name, place, memories, name of the newest node) of these calls
+        self.strands = {}  # number of a living thread, or of one that was -> its Strand
+        self.all_strands = deque(maxlen=64)  # numbers of threads are used again
         self.writes = deque(maxlen=KEPT)
         self.cuts = {}  # id of a living tensor -> (weak reference to it, the Cut that it comes from)
         self.numbers_out = deque(maxlen=3)  # Cuts since the last pass whose result is no tensor: item(), numpy()
         self.numbers_before = ()  # the same, when the newest pass began
         self.passes = deque(maxlen=4)  # (place, nodes it starts from) of the last passes that free what they used
-        self.inside = False  # while a call of ours runs backward(), which calls torch.autograd.backward()
+        self.first_step = None  # the newest node when an optimizer stepped for the first time
+        self.flagged = {}  # id of a living tensor -> (weak reference to it, where it was told to require grad)
+        self.built = {}  # id of a living module -> (weak reference to it, where it was made)
         self.aliases = torch.utils.weak.WeakTensorKeyDictionary()  # what .data has given
         self.folders = os.path.dirname(torch.__file__) + os.sep, OWN_FILES
         self.optimizers = self.folders[0] + "optim" + os.sep
         self.failed = False  # after an error of ours nothing is looked at any more
-        self.known = {}  # file name -> whether it is the user's
+        self.known = {}  # file name -> its rank
+        self.call_impl = getattr(torch.nn.Module, "_call_impl", None) and torch.nn.Module._call_impl.__code__
         self.watchers = []  # objects with before_pass, after_write and others: see doubts.py
 
     def __enter__(self):
-        with self.torch.inference_mode(False), self.torch.enable_grad():  # the newest node before the record
-            self.begin = self.torch.zeros(1, requires_grad=True).clone().grad_fn._sequence_nr()
-        self.mode = mode_class(self.torch)(self)
+        self.mode = self.in_this_thread()
         self.mode.__enter__()
         function = self.torch.autograd.Function
         self.apply = apply = function.__dict__["apply"]
@@ -126,7 +117,7 @@ class Recorder:
             return result
 
         def noted(tensors, *args, **kwargs):
-            if not on or on[0].inside:
+            if not on or on[0].strand.inside:
                 return backward(tensors, *args, **kwargs)
             recorder = on[0]
             recorder.guarded(recorder.before_pass, (tensors,), kwargs, sys._getframe(1))
@@ -158,7 +149,66 @@ class Recorder:
             self.torch.compile = functools.wraps(compiler)(compiled)
         steps = adapter("torch").register_optimizer_step_pre_hook
         self.hook = steps(lambda *_: self.take_off() if self.rests else None)
+        self.watch_threads()
+        self.watch_modules()
         return self
+
+    @property
+    def strand(self):
+        """The record of the thread that asks."""
+        return self.strands.get(threading.get_ident()) or self.main
+
+    @property
+    def newest(self):
+        """The sequence number of the newest node, in the thread that asks."""
+        return self.strand.newest
+
+    def in_this_thread(self):
+        """A mode that records the calls of the thread that enters it."""
+        strand = self.strands[threading.get_ident()] = Strand(self.torch)
+        self.all_strands.append(strand)
+        if len(self.all_strands) == 1:
+            self.main = strand
+        return mode_class(self.torch)(self)
+
+    def watch_threads(self):
+        """Have each thread that is started from now on enter a mode of its own: modes belong to one thread."""
+        self.begin_thread = begin = getattr(threading.Thread, "_bootstrap_inner", None)
+        on = self.on
+        if begin is None:  # another Python: threads are not recorded, and a finding says so
+            return
+
+        def recorded(thread):
+            mode = on[0].guarded(on[0].in_this_thread) if on and not on[0].rests else None
+            if mode is None:
+                return begin(thread)
+            with mode:
+                return begin(thread)
+
+        threading.Thread._bootstrap_inner = recorded
+
+    def watch_modules(self):
+        """Note the line that makes each module."""
+        module, on = self.torch.nn.Module, self.on
+        self.init = init = module.__init__
+
+        @functools.wraps(init)
+        def noted(one, *args, **kwargs):
+            init(one, *args, **kwargs)
+            if on and not on[0].rests:
+                on[0].guarded(on[0].after_init, one, sys._getframe(1))
+
+        module.__init__ = noted
+
+    def after_init(self, module, frame):
+        """A module was made: by the line that calls its class, not by one of its own __init__."""
+        while frame.f_code.co_name == "__init__" and frame.f_code.co_varnames and frame.f_back is not None:
+            held = frame.f_locals
+            if held.get(frame.f_code.co_varnames[0]) is not module:
+                break
+            forget(held)
+            frame = frame.f_back
+        self.built[id(module)] = weakref.ref(module), self.place(frame)
 
     def __exit__(self, *error):
         if self.on:
@@ -171,6 +221,9 @@ class Recorder:
         self.take_off()
         self.torch.autograd.Function.apply = self.apply
         self.torch.autograd.backward = self.backward
+        self.torch.nn.Module.__init__ = self.init
+        if self.begin_thread is not None:
+            threading.Thread._bootstrap_inner = self.begin_thread
         if self.compile is not None:
             self.torch.compile = self.compile
         if warnings.showwarning is self.shown:
@@ -206,22 +259,32 @@ class Recorder:
             return None
 
     def place(self, frame):
-        """The nearest line of the user's own files, from this frame outwards."""
-        known = self.known
+        """The nearest line of the user's own files, from this frame outwards, with the lines that called it."""
+        known, own, through = self.known, [], []
         while frame is not None:
-            file = frame.f_code.co_filename
-            own = known.get(file)
-            if own is None:
-                own = known[file] = self.is_own(file)
-            if own:
-                return Place(frame.f_code, frame.f_lasti)
+            code = frame.f_code
+            kind = known.get(code.co_filename)
+            if kind is None:
+                kind = self.rank(code.co_filename)
+            if kind == OWN:
+                own.append((code, frame.f_lasti))
+                if len(own) > CALLERS:
+                    break
+            elif kind == CHOSEN and not own:
+                through.append((code, frame.f_lasti))
+            elif kind == END:
+                break
             frame = frame.f_back
-        return None
+        if own:
+            return Place(*own[0], tuple(own[1:]), tuple(through))
+        return Place(*through[0]) if through else None
 
-    def is_own(self, file):
-        """Whether a file is the user's, or of a library that PyTorch and Python do not bring."""
-        pythons = file.startswith(PYTHONS) and not any(folder in file for folder in INSTALLED)
-        return not pythons and not file.startswith((*self.folders, *library_files(), "<frozen"))
+    def rank(self, file):
+        """Whose a file is; see places.py."""
+        kind = self.known.get(file)
+        if kind is None:
+            kind = self.known[file] = rank_of(file, (*self.folders, *library_files()))
+        return kind
 
     def versions(self, args):
         """(tensor, its version) for each tensor among the arguments; lists are looked into."""
@@ -255,12 +318,13 @@ class Recorder:
         if type(one) in (tuple, list) and one:
             one = max(one, key=self.number_of)
         node = node_of(one) if isinstance(one, self.tensor) else None
-        if node is not None and (number := node._sequence_nr()) > self.newest:
+        strand = self.strand
+        if node is not None and (number := node._sequence_nr()) > strand.newest:
             place = self.place(frame)
             memories = tuple(self.memory(t) for t, _ in before) + (self.memory(one),)
-            self.newest = number
-            self.numbers.append(number)
-            self.calls.append((name, place, memories, node.name()))
+            strand.newest = number
+            strand.numbers.append(number)
+            strand.calls.append((name, place, memories, node.name()))
         if node is None:
             self.follow(name, before, result, frame)
         inside = set() if last is NOT_ASKED else self.written_since(last)
@@ -271,10 +335,31 @@ class Recorder:
                 base = tensor if base is None else base
                 hidden = len(self.aliases) > 0 and (tensor in self.aliases or base in self.aliases)
                 leaf = base.requires_grad and (stepping or node_of(base) is None)
-                write = Write(self.memory(tensor), tensor._version, name, place, self.newest, stepping, leaf, hidden)
+                if stepping and self.first_step is None:
+                    self.first_step = strand.newest
+                module = None if stepping else self.module_of(frame)
+                memory = self.memory(tensor)
+                write = Write(memory, tensor._version, name, place, strand.newest, stepping, leaf, hidden, module)
                 self.writes.append(write)
                 for each in self.watchers:
                     each.after_write(write, tensor)
+
+    def module_of(self, frame):
+        """A weak reference to the module of PyTorch's whose forward is running, inside of the user's nearest line."""
+        while frame is not None and self.rank(frame.f_code.co_filename) != OWN:
+            if frame.f_code is self.call_impl:
+                held = frame.f_locals
+                module = weakref.ref(held["self"])
+                forget(held)
+                return module
+            frame = frame.f_back
+        return None
+
+    def after_flag(self, tensor, frame):
+        """`x.requires_grad_()`, `x.requires_grad = True`."""
+        key, flagged = id(tensor), self.flagged
+        if tensor.requires_grad and node_of(tensor) is None:
+            flagged[key] = weakref.ref(tensor, lambda _: flagged.pop(key, None)), self.place(frame)
 
     def after_norm(self, args, frame):
         """F.batch_norm(x, mean, variance, weight, bias, training, …) has returned."""
@@ -299,7 +384,7 @@ class Recorder:
             return
         cut = None
         if self.numbers_out and is_tensor and name in MAKERS:
-            self.cut_at(result, Cut(name, self.place(frame), True, True))
+            self.cut_at(result, Cut(name, self.place(frame), True, True, False, tuple(self.numbers_out)))
         for tensor, _ in before:
             if tensor.requires_grad:
                 cut = name
@@ -369,18 +454,25 @@ class Recorder:
 
     # --- afterwards ---
 
-    def call_of(self, node):
-        """(name, place, memories, name of its newest node) of the call that made this node; None if unknown.
+    def calls_of(self, node):
+        """[(name, place, memories, name of its newest node)] of the calls that may have made this node.
 
         Each thread counts its nodes by itself. A node of another thread is told apart where the names differ.
         """
-        number = node._sequence_nr()
-        at = bisect_left(self.numbers, number)
-        first = self.begin + 1 if len(self.numbers) < KEPT else self.numbers[0]
-        if at == len(self.numbers) or number < first:
-            return None
-        call = self.calls[at]
-        return call if number != self.numbers[at] or node.name() == call[3] else None
+        number, found = node._sequence_nr(), []
+        for strand in {id(one): one for one in (self.main, *self.all_strands)}.values():
+            at = bisect_left(strand.numbers, number)
+            first = strand.begin + 1 if len(strand.numbers) < KEPT else strand.numbers[0]
+            if at < len(strand.numbers) and number >= first:
+                call, exact = strand.calls[at], number == strand.numbers[at]
+                if not exact or node.name() == call[3]:
+                    found.append((not exact, call))
+        found.sort(key=lambda one: one[0])  # where one is exact, the others are another thread's
+        return [call for inexact, call in found if inexact == found[0][0]]
+
+    def call_of(self, node):
+        """The one of calls_of() where there is one; None if it is unknown."""
+        return next(iter(self.calls_of(node)), None)
 
     def writes_to(self, memories, first, last):
         """The writes to one of these memories that brought its version to first … last, oldest first."""
@@ -394,11 +486,10 @@ class Recorder:
         return found[::-1]
 
 
-def iter_frames(frame):
-    """This frame, and those that called it."""
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
+def forget(held):
+    """Empty what f_locals gave: up to Python 3.12 a copy that stays with the frame, and would keep tensors alive."""
+    if type(held) is dict:
+        held.clear()
 
 
 def node_of(tensor):
@@ -442,11 +533,12 @@ def mode_class(torch):
                 before = recorder.guarded(recorder.versions, given)
                 if name in ("backward", "grad"):
                     recorder.guarded(recorder.before_pass, given, kwargs, sys._getframe(1))
-                    recorder.inside = True
+                    strand = recorder.strand
+                    strand.inside = True
                     try:
                         result = function(*args, **kwargs)
                     finally:
-                        recorder.inside = False
+                        strand.inside = False
                     if name == "backward":
                         recorder.guarded(recorder.after_pass, given)
                 else:
@@ -455,6 +547,7 @@ def mode_class(torch):
                 if name == "batch_norm":
                     recorder.guarded(recorder.after_norm, given, sys._getframe(1))
                 if name == "requires_grad_" or name == "__set__":
+                    recorder.guarded(recorder.after_flag, args[0], sys._getframe(1))
                     for each in recorder.watchers:
                         recorder.guarded(each.after_setting, function, args, recorder.place(sys._getframe(1)))
                 return result

@@ -6,6 +6,9 @@ import os
 import traceback
 from pathlib import Path
 
+from backscope.script.places import shown
+
+SHOWN = 2  # edits
 AROUND = 2  # lines of source shown before and after each line
 
 
@@ -16,11 +19,18 @@ def text(finding):
     if finding.lines:
         lines += ["", "Where", *lines_in_words(finding.lines)]
     lines += [f"  ({note})" for note in finding.notes]
-    if told.cures:
-        lines += ["", "What cures it", *(f"  - {cure}" for cure in told.cures)]
+    edits = finding.edits[:SHOWN]
+    if edits or told.cures:
+        lines += ["", "What cures it", *(line for edit in edits for line in edit_in_words(edit))]
+        lines += [f"  - {cure}" for cure in ([] if edits else told.cures)]
     if told.silences:
         lines += ["", "What only silences it", *(f"  - {what}: {cost}." for what, cost in told.silences)]
     return "\n".join([*lines, "", told.lesson])
+
+
+def edit_in_words(edit):
+    """A sentence and the diff."""
+    return [f"  - {edit.says}", *("      " + line for line in edit.diff.splitlines())]
 
 
 def wrapped(sentences):
@@ -34,7 +44,12 @@ def lines_in_words(lines):
     found = []
     for line in lines:
         inside = "" if line.function == "<module>" else f" in {line.function}"
-        found += [f"  {line.role:8}{line.where}{inside}: {line.what}", f"            {line.source}"]
+        found += [f"  {line.role:8}{line.where}{inside}{line.through}: {line.what}", f"            {line.source}"]
+        for place, words in line.callers:
+            inside = "" if place.function == "<module>" else f" in {place.function}"
+            source = linecache.getline(place.file, place.line).strip()
+            found.append(f"            called from {shown(place.file)}:{place.line}{inside}{words}: {source}")
+        found += [f"            {sentence}" for sentence in line.more]
     return found
 
 

@@ -1,0 +1,430 @@
+"""Edits about order: an optimizer that steps too early, a part of a graph that a second pass goes through."""
+
+import ast
+
+from backscope.graph.node_facts import sequence_nr
+from backscope.script.source import FUNCTIONS, LOOPS, Edit, called, calls_in, dotted, named, source_of, value_in
+
+RANDOM = ("rand", "randn", "randint", "randperm", "normal", "sample", "rsample", "multinomial", "bernoulli", "next",
+          "rand_like", "randn_like", "choice", "step", "reset", "dropout")  # fmt: skip
+PASSES = "backward", "manual_backward", "grad"
+
+
+def of_a_step(finding):
+    """A parameter was written to between the line that saved it and the pass: by a step, an average, a clip."""
+    if not finding.writes or not (finding.writes[0].optimizer or finding.writes[0].leaf):
+        return
+    saved, changed, failed = finding.place("saved"), finding.place("changed"), finding.failed
+    if None in (saved, changed, failed):
+        return
+    carried = list(carried_edits(finding, saved)) if spans(finding) else []
+    built = list(in_init(finding, saved))
+    order = list(order_edits(finding, saved, changed, failed))
+    yield from built or carried
+    yield from order
+    if not built and not carried and not order:
+        yield from carried_edits(finding, saved)
+
+
+def spans(finding):
+    """Whether a part of the failing graph was made after the write: it has taken up something older."""
+    newest = max((sequence_nr(root) for root in finding.roots), default=-1)
+    return newest > finding.writes[0].after
+
+
+def met(*places):
+    """The places of one function in which all of these meet, the nearest such function; None where there is none."""
+    for first in places[0].outwards:
+        same = [next((one for one in other.outwards if one.code is first.code), None) for other in places[1:]]
+        if None not in same:
+            return [first, *same]
+    return None
+
+
+def order_edits(finding, saved, changed, failed):
+    """A step in one block with the pass that fails: the step behind it, or the loss computed after the step."""
+    there = met(changed, failed)
+    if there is None:
+        return
+    source = source_of(there[0].file)
+    step, last = (source.up(source.at(place), ast.stmt) for place in there)
+    step, last = in_one_block(source, step, last)
+    if step is None:
+        return
+    block = source.block(step)
+    at, end = block.index(step), block.index(last)
+    if at >= end or not all(source.alone(one) for one in (step, last)):
+        return
+    first = next((one for one in saved.outwards if one.code is there[0].code), None)
+    first = source.up(source.at(first), ast.stmt) if first is not None else None
+    while first is not None and first not in block:
+        first = getattr(first, "parent", None)
+    again = list(anew(finding, source, block, first, step, last)) if first is not None else []
+    moved = list(moved_step(finding, source, block, step, last))
+    if alternates(finding, source, block, step, last):
+        yield from again
+        yield from moved
+    else:
+        yield from moved
+        yield from again
+
+
+def in_one_block(source, step, last):
+    """The two statements, or those around them, that stand in one list of statements; (None, None) without."""
+    chain = []
+    node = step
+    while node is not None and not isinstance(node, FUNCTIONS):
+        chain.append(node)
+        node = getattr(node, "parent", None)
+    node = last
+    while node is not None and not isinstance(node, FUNCTIONS):
+        for one in chain:
+            both = isinstance(one, ast.stmt) and isinstance(node, ast.stmt) and one is not node
+            if both and node in source.block(one):
+                return one, node
+        node = getattr(node, "parent", None)
+    return None, None
+
+
+def alternates(finding, source, block, step, last):
+    """Whether the pass that fails is for other parameters than the step before it: a GAN's two players.
+
+    Then a step behind that pass would use gradients that were not meant for it.
+    """
+    frame = next((one for one in finding.frames if one.f_code.co_filename == source.file), None)
+    after = [call for one in block[block.index(last) :] for call in calls_in(one, "step")]
+    if frame is None or not after:
+        return False
+    stepped = optimizers_of(finding, finding.parameter)
+    second = value_in(dotted(after[0].func.value), frame) if isinstance(after[0].func, ast.Attribute) else None
+    groups = getattr(second, "param_groups", None) or getattr(getattr(second, "optimizer", None), "param_groups", None)
+    if groups is None or not stepped:
+        return False
+    theirs = {id(one) for group in groups for one in group["params"]}
+    return not any(theirs & {id(p) for group in one.param_groups for p in group["params"]} for one in stepped)
+
+
+def optimizers_of(finding, parameter):
+    """The optimizers that are alive and hold a parameter."""
+    import gc
+
+    kind, found = finding.recorder.torch.optim.Optimizer, []
+    for one in gc.get_objects():
+        if issubclass(type(one), kind) and hasattr(one, "param_groups"):
+            if any(p is parameter for group in one.param_groups for p in group["params"]):
+                found.append(one)
+    return found
+
+
+def moved_step(finding, source, block, step, last):
+    text = source.lines(step)
+    clears = [one for one in block[block.index(step) + 1 : block.index(last)] if calls_in(one, "zero_grad")]
+    clears = [one for one in clears if source.alone(one) and isinstance(one, ast.Expr)]
+    gone, end = (*source.whole(step), ""), source.whole(last)[1]
+    tail = "" if source.bytes[:end].endswith(b"\n") else "\n"
+    if clears:
+        begin = next((one for one in block if calls_in(one, *PASSES)), None)
+        if begin is not None and block.index(begin) < block.index(step):
+            up = "".join(source.lines(one) for one in clears)
+            start = source.whole(begin)[0]
+            more = [*((*source.whole(one), "") for one in clears), (start, start, up)]
+            yield source.edit(
+                "Clear all gradients first, then run all passes, then step: no weight changes while a graph needs it.",
+                gone,
+                (end, end, tail + text),
+                *more,
+            )
+            return
+    what = "Step" if calls_in(step, "step") else "Write to the parameters"
+    yield source.edit(f"{what} after the last backward() that needs these weights.", gone, (end, end, tail + text))
+
+
+def anew(finding, source, block, first, step, last):
+    """The loss computed after the step: its lines moved there, or repeated where others have used what they made."""
+    at = block.index(step)
+    if first not in block or block.index(first) >= at or not isinstance(first, ast.Assign):
+        return
+    between, after = block[block.index(first) : at], block[at + 1 : block.index(last) + 1]
+    again = needed_again(between, after)
+    if not again or any(calls_in(one, *RANDOM) or not source.alone(one) for one in again):
+        return
+    text = "".join(source.lines(one) for one in again)
+    end = source.whole(step)[1]
+    made = {name for one in again for name in named(one, ast.Store)}
+    rest = [one for one in between if one not in again]
+    used = any(made & set(named(one, ast.Load)) for one in [*rest, step])
+    put = (end, end, text)
+    if used:
+        yield source.edit("Compute it anew after the write, with the weights as they are then.", put)
+    else:
+        cut = [(*source.whole(one), "") for one in again]
+        says = "Compute this loss after the write, with the weights as they are then."
+        yield source.edit(says, put, *cut)
+
+
+def needed_again(before, after):
+    """The assignments before a step that follow from the first of them and that what comes after the step reads."""
+    follow, known = [], set()
+    for one in before:
+        if isinstance(one, ast.Assign) and (one is before[0] or known & set(named(one, ast.Load))):
+            follow.append(one)
+            known |= set(named(one, ast.Store))
+    needed, kept = {name for one in after for name in named(one, ast.Load)}, []
+    for one in reversed(follow):
+        if set(named(one, ast.Store)) & needed:
+            kept.insert(0, one)
+            needed |= set(named(one, ast.Load))
+    return kept
+
+
+# --- what is carried from one step to the next ---------------------------------------------------------------------
+
+
+def of_a_second_pass(finding):
+    """A second pass went through what a first one has freed."""
+    built, first, failed = finding.place("built"), finding.place("first"), finding.failed
+    if built is None or failed is None:
+        return
+    yield from in_init(finding, built)
+    same = first is not None and (first.file, first.line) == (failed.file, failed.line)
+    if same or first is None:
+        yield from carried_edits(finding, *finding.joins, built)
+        yield from into_the_loop(finding, built, failed)
+        return
+    yield from two_passes(finding, built, first, failed)
+
+
+def two_passes(finding, built, first, failed):
+    """Two lines that call backward() over one part: cut it for the first, or add the losses, or keep the graph."""
+    there = met(first, failed)
+    if there is None:
+        return
+    source = source_of(there[0].file)
+    one, two = (source.up(source.at(place), ast.Call) for place in there)
+    early, late = (source.up(source.at(place), ast.stmt) for place in there)
+    early_at, late_at = in_one_block(source, early, late)
+    stepped = early_at is not None and any(
+        calls_in(each, "step") for each in source.block(early_at)[source.block(early_at).index(early_at) :
+                                                                  source.block(early_at).index(late_at)]
+    )  # fmt: skip
+    cut = list(cut_for_the_first(finding, source, built, early, there[0]))
+    if stepped:
+        yield from cut
+    plain = all(called(each) == "backward" and not each.args and dotted_root(each) for each in (one, two))
+    if plain and not stepped and early_at is early and late_at is late and source.alone(early):
+        losses = source.text(one.func.value), source.text(two.func.value)
+        swap = source.swap(two.func.value, f"({losses[0]} + {losses[1]})")
+        yield source.edit(
+            "Add the losses, and run one pass: gradients add up in any case.", (*source.whole(early), ""), swap
+        )
+    if one is not None and called(one) in PASSES and not stepped:
+        from backscope.script.edits import with_keyword
+
+        yield Edit(
+            source.file,
+            with_keyword(source, one, "retain_graph", "True"),
+            "Or keep the graph for the second pass: both passes reach everything behind it.",
+        )
+    if not stepped:
+        yield from cut
+
+
+def cut_for_the_first(finding, source, built, early, place):
+    """`d(fake)` → `d(fake.detach())` in what the first pass starts from: the other player has made `fake`."""
+    own = next((one for one in built.outwards if one.code is place.code), None)
+    if own is None:
+        return
+    made = source.up(source.at(own), ast.stmt)
+    names = named(made, ast.Store) if isinstance(made, ast.Assign) else []
+    needed, block = set(named(early, ast.Load)), source.block(early)
+    if early not in block:
+        return
+    for one in reversed(block[: block.index(early)]):
+        if not isinstance(one, ast.Assign) or not set(named(one, ast.Store)) & needed or one is made:
+            continue
+        needed |= set(named(one, ast.Load))
+        reads = [each for each in ast.walk(one.value) if dotted(each) in names and isinstance(each.ctx, ast.Load)]
+        reads = [each for each in reads if not is_detached(each)]
+        if reads:
+            name = dotted(reads[0])
+            yield source.edit(
+                f"Cut `{name}` off where this loss needs only its values: the first pass does not go there.",
+                *(source.swap(each, f"{name}.detach()") for each in reads),
+            )
+            return
+
+
+def carried_edits(finding, *places):
+    """`h = cell(x, h)`: the state that comes from the step before, without its history."""
+    seen = set()
+    for here in (one for place in places if place is not None for one in place.outwards[:4]):
+        if (here.code, here.instruction) in seen:
+            continue
+        seen.add((here.code, here.instruction))
+        source = source_of(here.file)
+        statement = source.up(source.at(here), ast.stmt)
+        names = carried_names(source, statement)
+        if isinstance(statement, ast.AugAssign) and dotted(statement.target):
+            text, sign = source.text(statement.target), source.text(statement)
+            sign = sign[len(text) :].strip()[:1]
+            if sign in "+-*" and source.around(statement, *LOOPS):
+                new = f"{text} = {text}.detach() {sign} {source.closed(statement.value)}"
+                yield source.edit(
+                    "Carry over the number without its history: this loss gets its gradient, earlier ones had theirs.",
+                    source.swap(statement, new),
+                )
+            continue
+        value = getattr(statement, "value", None)
+        reads = [one for one in ast.walk(value) if dotted(one) in names] if value is not None else []
+        reads = [one for one in reads if dotted(one) and not inside_of(one, reads)]
+        reads = [one for one in reads if not is_detached(one)]
+        if reads:
+            edits = []
+            for one in reads:
+                several = isinstance(value_of(finding, here, dotted(one)), (tuple, list))
+                text = source.text(one)
+                new = f"tuple(part.detach() for part in {text})" if several else f"{text}.detach()"
+                edits.append(source.swap(one, guarded(finding, source, here, one, new)))
+            yield source.edit(
+                "Carry the state over without its history: gradients go back to the beginning of this step, and not "
+                "through the steps before (that part of the gradient is given up, as truncated backpropagation does).",
+                *edits,
+                loses=True,
+            )
+
+
+def is_detached(node):
+    return isinstance(node.parent, ast.Attribute) and node.parent.attr in ("detach", "item", "data")
+
+
+def dotted_root(call):
+    """Whether a call is one of a method: loss.backward(), and not torch.autograd.backward(loss)."""
+    return isinstance(call.func, ast.Attribute) and not dotted(call.func).startswith(("torch.", "autograd."))
+
+
+def guarded(finding, source, here, node, new):
+    """The new text; where the state is None at first, `None if h is None else …`."""
+    text = source.text(node)
+    scope = source.scope(node)
+    holders = [source.tree] if text.startswith("self.") else [scope]
+    for holder in holders:
+        for one in ast.walk(holder):
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant) and one.value.value is None:
+                if any(dotted(target) == text for target in one.targets):
+                    return f"None if {text} is None else {new}"
+    return new
+
+
+def inside_of(node, others):
+    return any(node is not other and node in list(ast.walk(other)) for other in others)
+
+
+def value_of(finding, place, text):
+    """The value of a name in the frame of a place, or of an attribute of `self` in a module that is alive."""
+    for frame in finding.frames:
+        if frame.f_code is place.code:
+            return value_in(text, frame)
+    if text.startswith("self."):
+        for module in finding.names.modules.values():
+            if text[5:] in vars(module):
+                return vars(module)[text[5:]]
+    return None
+
+
+def carried_names(source, statement):
+    """The names that a statement reads and that an earlier run of this code has set: `h` of h = cell(x, h)."""
+    if statement is None:
+        return set()
+    reads = set(named(statement, ast.Load))
+    own = set(named(statement, ast.Store)) & reads
+    loops = source.around(statement, *LOOPS)
+    late = set()
+    if loops:
+        loop = loops[-1]
+        targets = set(named(loop.target, ast.Store)) if isinstance(loop, (ast.For, ast.AsyncFor)) else set()
+        stores = {}
+        for one in ast.walk(loop):
+            if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store) and dotted(one):
+                stores.setdefault(dotted(one), []).append(one.lineno)
+        late = {name for name in reads if name in stores and min(stores[name]) >= statement.lineno} - targets
+    owner = source.up(statement, ast.ClassDef)
+    kept = set()
+    if owner is not None:
+        scope = source.scope(statement)
+        kept = {
+            dotted(one)
+            for one in ast.walk(scope)
+            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and dotted(one).startswith("self.")
+            and one.lineno >= statement.lineno
+        } & reads  # fmt: skip
+    return (own | late | kept) - {"self"}
+
+
+def into_the_loop(finding, built, failed):
+    """A line before the loop made what each pass of the loop goes through: make it in the loop."""
+    there = met(built, failed)
+    if there is None:
+        return
+    source = source_of(there[0].file)
+    made, last = (source.up(source.at(place), ast.stmt) for place in there)
+    loops = [one for one in source.around(last, *LOOPS) if made not in list(ast.walk(one))]
+    if loops and isinstance(made, (ast.Assign, ast.AnnAssign)) and source.alone(made):
+        loop, body = loops[-1], loops[-1].body[0]
+        if made in source.block(loop) or made.lineno < loop.lineno:
+            text = source.text(made)
+            if not calls_in(made, *RANDOM):
+                edits = (*source.whole(made), ""), source.before(body, text)
+                yield source.edit("Compute it in each step: every pass has a graph of its own.", *edits)
+
+
+def in_init(finding, place):
+    """`self.mask = self.embed(ids)` in `__init__`: computed in the method that reads it."""
+    for here in place.outwards:
+        if here.function.endswith("__init__"):
+            source = source_of(here.file)
+            statement = source.up(source.at(here), ast.stmt)
+            inside = source.up(statement, *FUNCTIONS)
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+                yield from moved_out(source, inside, statement, statement.targets[0])
+            return
+
+
+def moved_out(source, inside, statement, target):
+    """The assignment out of `__init__`, into the method that reads it; arguments of `__init__` are kept on self."""
+    given = {one.arg for one in inside.args.args} - {"self"}
+    kept = {}
+    for one in ast.walk(inside):  # self.size = size, also within a tuple
+        if isinstance(one, ast.Assign):
+            target_, value = one.targets[0], one.value
+            both = isinstance(target_, ast.Tuple) and isinstance(value, ast.Tuple)
+            pairs = zip(target_.elts, value.elts, strict=False) if both else [(target_, value)]
+            kept |= {v.id: source.text(t) for t, v in pairs if isinstance(v, ast.Name) and isinstance(t, ast.Attribute)}
+    free = {one.id for one in ast.walk(statement.value) if isinstance(one, ast.Name) and one.id in given}
+    local = {name for one in ast.walk(inside) if isinstance(one, ast.Assign) for name in named(one, ast.Store)}
+    if any(isinstance(one, ast.Name) and one.id in local for one in ast.walk(statement.value)):
+        return  # it uses a variable of __init__
+    offset, text, swaps = source.span(statement.value)[0], source.bytes[slice(*source.span(statement.value))], []
+    for one in ast.walk(statement.value):
+        if isinstance(one, ast.Name) and one.id in free:
+            start, end = source.span(one)
+            swaps.append((start - offset, end - offset, kept.get(one.id, "self." + one.id)))
+    for start, end, new in sorted(swaps, reverse=True):
+        text = text[:start] + new.encode() + text[end:]
+    pad = source.indent(statement)
+    stored = "".join(f"{pad}self.{name} = {name}\n" for name in sorted(free - set(kept)))
+    owner = source.up(inside, ast.ClassDef)
+    reads = [
+        one for one in ast.walk(owner)
+        if isinstance(one, ast.Attribute) and dotted(one) == dotted(target) and isinstance(one.ctx, ast.Load)
+        and source.up(one, *FUNCTIONS) is not inside
+    ]  # fmt: skip
+    if reads:
+        name = dotted(target).split(".")[-1]
+        uses = source.up(reads[0], ast.stmt)
+        same = [one for one in reads if source.up(one, *FUNCTIONS) is source.up(reads[0], *FUNCTIONS)]
+        edits = [(*source.whole(statement), stored or ("" if len(inside.body) > 1 else pad + "pass\n"))]
+        edits += [source.swap(one, name) for one in same] + [source.before(uses, f"{name} = {text.decode()}")]
+        yield source.edit(
+            "Compute it in each forward pass, and not once while the module is built: its graph is new each time.",
+            *edits,
+        )

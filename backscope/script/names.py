@@ -1,0 +1,121 @@
+"""What the user calls a parameter, a buffer, a module: looked for when something has failed, and never before.
+
+A name is the path in the state dict, `2.weight`; where several models are alive, their variable stands in front:
+`discriminator.2.weight`. A model may be a variable, an attribute of a trainer, an entry of a dictionary, or live in the
+closure of a function.
+"""
+
+import gc
+import sys
+import types
+
+
+class Names:
+    """Names of all modules that are alive, of their tensors, and of the variables of some frames."""
+
+    def __init__(self, torch, frames=()):
+        self.torch = torch
+        self.called = {}  # id -> name
+        self.by_memory = {}  # memory -> [(name, tensor)]
+        self.modules = {}  # id -> module
+        self.variables = variables_of(frames)
+        alive = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]
+        alive = [one for one in alive if "_modules" in vars(one)]  # not one that deepcopy() has half made
+        inside = {id(child) for one in alive for child in one._modules.values()}
+        roots = [one for one in alive if id(one) not in inside]
+        roots.sort(key=lambda one: id(one) not in self.variables)
+        several = len([one for one in roots if any(True for _ in one.parameters())]) > 1
+        for root in roots:
+            own = self.variables.get(id(root)) or holder_of(root) or type(root).__name__
+            self.add_module(root, own, own + "." if several else "")
+        for one, name in self.variables.items():
+            self.called.setdefault(one, name)
+        for name, tensor in tensors_of(frames, torch):
+            self.add(tensor, name)
+        del alive, roots
+
+    def add_module(self, root, own, prefix):
+        for path, module in root.named_modules():
+            self.modules[id(module)] = module
+            self.called.setdefault(id(module), (prefix + path).rstrip(".") or own)
+            for held in (module._parameters, module._buffers):
+                for name, tensor in held.items():
+                    if tensor is not None:
+                        self.add(tensor, prefix + (path + "." if path else "") + name)
+
+    def add(self, tensor, name):
+        self.called.setdefault(id(tensor), name)
+        if self.called[id(tensor)] == name:
+            try:
+                self.by_memory.setdefault(tensor.untyped_storage()._cdata, []).append((name, tensor))
+            except (RuntimeError, NotImplementedError):
+                pass
+
+    def of(self, thing):
+        """The name of a module or a tensor; None for one that has none."""
+        return self.called.get(id(thing))
+
+    def of_memory(self, memory, shape=None):
+        """(name, tensor) of what has this memory; with a shape, of what has it in some order. None if unknown."""
+        found = self.by_memory.get(memory, [])
+        fitting = [one for one in found if shape is None or sorted(one[1].shape) == sorted(shape)]
+        return (fitting or [None])[0]
+
+
+def variables_of(frames):
+    """{id of a value: its name} from the variables of these frames, of `self` in them, and of the script."""
+    found = {}
+    for frame in frames:
+        top = frame.f_code.co_name == "<module>"
+        seen = dict(frame.f_globals if top else frame.f_locals)
+        holders = [seen.pop("self", None), *seen.values()]
+        add_names(found, seen)
+        for holder in holders:
+            add_names(found, attributes_of(holder))
+    script = dict(vars(sys.modules.get("__main__")) or {})
+    add_names(found, script)
+    for holder in script.values():
+        add_names(found, attributes_of(holder))
+    return found
+
+
+def add_names(found, seen):
+    for name, value in seen.items():
+        if isinstance(name, str) and not name.startswith("__") and not isinstance(value, (int, str, float, type(None))):
+            found.setdefault(id(value), name)
+
+
+def attributes_of(holder):
+    """The attributes of a plain object: not of a module, whose tensors have names, nor of a file of Python's."""
+    if isinstance(holder, (type, types.ModuleType, types.FunctionType)) or "_modules" in getattr(
+        holder, "__dict__", {"_modules": 0}
+    ):
+        return {}
+    held = holder.__dict__
+    return dict(held) if isinstance(held, dict) and len(held) < 1000 else {}
+
+
+def tensors_of(frames, torch):
+    """(name, tensor) of the leaves among the variables, also in lists and dictionaries."""
+    for frame in frames:
+        for name, value in list(frame.f_locals.items()):
+            several = value.items() if type(value) is dict else enumerate(value) if type(value) in (list, tuple) else ()
+            named = [(name, value), *((f"{name}[{key!r}]", one) for key, one in list(several)[:100])]
+            for called, one in named:
+                if issubclass(type(one), torch.Tensor) and not name.startswith("__") and one.is_leaf:
+                    yield called, one
+
+
+def holder_of(module):
+    """The name under which something holds a module: an attribute, a key, a variable of a closure."""
+    for one in gc.get_referrers(module):
+        if isinstance(one, dict):
+            name = next((k for k, v in list(one.items()) if v is module and isinstance(k, str)), None)
+            if name and name.isidentifier() and not name.startswith("_") and name not in ("self", "module", "root"):
+                return name
+        elif isinstance(one, types.CellType):
+            for closure in gc.get_referrers(one):
+                for function in gc.get_referrers(closure) if isinstance(closure, tuple) else ():
+                    if isinstance(function, types.FunctionType) and function.__closure__ is closure:
+                        return function.__code__.co_freevars[closure.index(one)]
+    return None

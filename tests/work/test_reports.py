@@ -1,0 +1,64 @@
+"""Small programs after public reports: the lines that are named, what things are called, and the edit that cures."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent / "reports"
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run in forked processes")
+ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first", "CUT": "cut",
+         "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined"}  # fmt: skip
+SAID = {  # script -> what stands in the explanation
+    "own_wrapper": ("called from", "a view of the parameter `head.weight`"),
+    "list_into_numpy": (", through numpy/", ".item()"),
+    "tensor_of_losses": ("torch.stack(parts)",),
+    "one_of_two_relus": ("in the ReLU at `4`, built at", ":11", "Build the ReLU at `4` without"),
+    "kept_from_init": ("while it was built, once", "before the first step", "the parameter `norm.bias`"),
+    "in_a_thread": ("the parameter `weight`",),
+}
+
+
+@pytest.fixture(scope="module")
+def told(real_torch, tmp_path_factory):
+    """{name: what the explanation says}, for every script of the folder; they run in processes of their own."""
+    out = tmp_path_factory.mktemp("reports")
+    call = [sys.executable, str(HERE.parent / "run_reports.py"), str(out), *map(str, sorted(HERE.glob("*.py")))]
+    root = str(HERE.parent.parent.parent)
+    environment = os.environ | {"PYTHONPATH": root, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    subprocess.run(call, check=True, timeout=240, env=environment)
+    return {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
+
+
+def marks(path):
+    """{role: line numbers} of the marks in a script; callers stand below other lines, and are looked for apart."""
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        for word in line.partition("  # ")[2].split():
+            found.setdefault(ROLES.get(word, word), set()).add(number)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in HERE.glob("*.py")))
+def test_a_report_gets_its_lines_its_names_and_a_cure(told, name):
+    """Each marked line and no other; and the script ends without an error when the first edit has been made."""
+    found, want = told[name], marks(HERE / f"{name}.py")
+    got, callers = {}, set()
+    for role, number, called_from in found["lines"]:
+        got.setdefault(role, set()).add(number)
+        callers.update(called_from)
+    built = want.pop("BUILT_HERE", set())
+
+    assert want.pop("CALLER", set()) <= callers
+    assert got == want
+    assert built <= {int(number) for number in re.findall(r"built at \S+:(\d+)", found["text"])}
+    for words in SAID[name]:
+        assert words in " ".join(found["text"].split())
+    assert found.get("end") == (None if name in NO_EDIT else "no error")
+
+
+NO_EDIT = ()

@@ -26,6 +26,7 @@ from coursekit.judge import exercise as ex
 from coursekit.judge.discovery import lesson_numbers, number_in
 from coursekit.judge.moved import new_number
 from coursekit.notebook.lesson import lesson, normal
+from coursekit.rooms import ROOMS
 
 ROOT = Path(__file__).resolve().parents[2]
 WINDOWS = os.name == "nt"
@@ -246,7 +247,7 @@ def packages():
 def visible():
     """What a fenced process may read beside the system: Python, packages, the course's code."""
     wanted = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable), *packages()]
-    wanted += [str(ROOT / room) for room in ("course_lib", "backscope", "coursekit", "lessons")]
+    wanted += [str(ROOT / room) for room in ROOMS]
     wanted += [os.path.dirname(shutil.which("dot") or "")]
     real = {os.path.realpath(each) for each in wanted if each} | {each for each in wanted if each}
     # A folder may be shown whole, or nothing of it would be hidden: never the root or a home.

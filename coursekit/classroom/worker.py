@@ -23,13 +23,12 @@ import course_lib.teach  # noqa: F401  (old copies import from it)
 from coursekit.judge import bounds
 from coursekit.judge import exercise as ex
 from coursekit.notebook import lesson as lessons
+from coursekit.rooms import COURSE_FILES
 
 CHECK_SECONDS = 10.0  # for one check: more than in a lesson, since a machine that grades is busy
 LONGEST = 4000  # characters of one text in a record
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OURS = tuple(os.path.join(ROOT, room) + os.sep for room in ("course_lib", "backscope", "coursekit", "lessons"))
 PACKAGES = os.path.dirname(os.path.dirname(numpy.__file__))
-GENUINE = (*OURS, PACKAGES, sys.prefix, sys.base_prefix, "<course_lib", "<frozen", "<__array_function__")
+GENUINE = (*COURSE_FILES, PACKAGES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
 SEALED = ("coursekit.judge.", "coursekit.notebook.", "coursekit.classroom.", "lessons.")
 ASKS = re.compile(r"""L\s*\.\s*(?:check|predict)\s*\(\s*["'](\d?\d[a-z]?\.p?\d+)["']""")
 
@@ -149,7 +148,7 @@ class Private:
         if record is None:
             return self
         value = record.__dict__[self.name]
-        if sys._getframe(1).f_code.co_filename.startswith((*OURS, sys.base_prefix)):
+        if sys._getframe(1).f_code.co_filename.startswith((*COURSE_FILES, sys.base_prefix)):
             return value
         self.note("reads the course's solution of", record.__dict__["id"])
         return type(value)()

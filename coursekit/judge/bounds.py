@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import gc
 import importlib
-import os
 import random
 import signal
 import sys
@@ -22,12 +21,12 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from coursekit.rooms import COURSE_FILES
+
 SLOWER = 3 if sys.platform == "emscripten" else 1  # how many times as long Python takes in a browser
 SECONDS = 4.0 * SLOWER  # a check takes milliseconds; more than this is a loop without an end
 AGAIN = 0.02  # seconds from one ring of the alarm to the next
 PATIENCE = 2  # rings of the alarm after which the functions that still run are replaced
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COURSE = tuple(os.path.join(ROOT, room) + os.sep for room in ("course_lib", "backscope", "coursekit", "lessons"))
 # Where Python's and its packages' files lie. In a browser the prefix is "/", and the learner's files are below it, too.
 PYTHON = ("/lib/python",) if sys.prefix == "/" else (sys.prefix, sys.base_prefix)
 PRINTED = 2000  # characters of a learner's output that are kept
@@ -200,7 +199,7 @@ class Replaced:
 
 def is_somebody_elses(code):
     """True for code that is neither the course's nor Python's nor an installed package's."""
-    return not code.co_filename.startswith((*COURSE, *PYTHON, "<frozen"))
+    return not code.co_filename.startswith((*COURSE_FILES, *PYTHON, "<frozen"))
 
 
 def time_is_up(variables):

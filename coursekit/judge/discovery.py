@@ -5,9 +5,8 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from pathlib import Path
 
-LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+from coursekit.rooms import LESSONS
 
 
 def in_order(package):

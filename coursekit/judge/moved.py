@@ -3,7 +3,7 @@
 import functools
 import tomllib
 
-from coursekit.judge.discovery import LESSONS
+from coursekit.rooms import LESSONS
 
 
 @functools.cache

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 
 from coursekit.judge import bounds, guard
 from coursekit.judge import exercise as ex
-from coursekit.judge.discovery import LESSONS as SOURCES
 from coursekit.judge.discovery import exercises_module, lesson_numbers, number_in, number_of
 from coursekit.judge.source import cells_of
 from coursekit.notebook.lesson import Lesson
 from coursekit.own_engine import proving
+from coursekit.rooms import LESSONS as SOURCES
 
 LESSON_SECONDS = 60.0  # a whole notebook takes a second or two
 PUZZLES = range(1, 27)

@@ -154,12 +154,8 @@ def command_lite(options):
 def command_doctor(options):
     findings = examine()
     for each in findings:
-        say(f"  {each.state:5}{each.subject:14}{each.words}")
-        if each.remedy:
-            say("\n".join(" " * 19 + "-> " + line if i == 0 else " " * 22 + line
-                          for i, line in enumerate(each.remedy.splitlines())))
+        say(str(each))
     gaps = [each.subject for each in findings if each.state == "gap"]
-    say()
     say("Not ready: {}. Follow the arrows from the top.".format(", ".join(gaps)) if gaps
         else f"Ready: {this_command()} open")
     return 1 if gaps else 0

@@ -5,13 +5,14 @@ import datetime
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 from coursekit.cli import server, terminal
 from coursekit.cli.checks import command_check, command_test, command_test_browser, run
 from coursekit.cli.doctor import examine
-from coursekit.cli.environment import find_environment, probe
-from coursekit.cli.files import only_one
-from coursekit.cli.install import ensure_environment
+from coursekit.cli.environment import find_environment, probe, python_version
+from coursekit.cli.files import only_one, refusal
+from coursekit.cli.install import ensure_environment, repair
 from coursekit.cli.server import (
     Lab,
     Running,
@@ -36,6 +37,8 @@ def command_open(options: argparse.Namespace) -> int:
         return show_running(running, copies, options)
     check_port(options.port)
     environment = ensure_environment(["dev"])
+    if environment.ours and python_version(environment) is None:
+        repair(environment)
     copies = learner_copies(environment)
     written = update_copies(copies)
     stop_when_the_terminal_goes()
@@ -249,7 +252,8 @@ def parser():
     return top
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Return its exit status; what is in the way is said in a sentence."""
     for stream in (sys.stdout, sys.stderr):  # a console that cannot print a folder's name must not stop us
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -271,7 +275,7 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"\nThe system refused: {error}.\nIs the disk full, or the folder not yours?", file=sys.stderr)
+        print(f"\n{refusal(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nStopped. Running the same command again is safe.", file=sys.stderr)

@@ -115,6 +115,8 @@ def damage(environment):
     stamp = read_stamp(environment)
     if stamp["fingerprint"] and not environment.python.exists():
         return f"its Python, {environment.python}, is gone"
+    if stamp["fingerprint"] and not (environment.home / "pyvenv.cfg").is_file():
+        return "its pyvenv.cfg is gone"
     gone = sorted(set(stamp["there"]) - site_packages(environment)) if stamp["there"] else []
     if gone:
         return "gone from it: " + ", ".join(gone[:5]) + (f" and {len(gone) - 5} more" if gone[5:] else "")

@@ -100,3 +100,19 @@ def can_write_below(path):
     while not path.exists() and path != path.parent:
         path = path.parent
     return path.is_dir() and os.access(str(path), os.W_OK | os.X_OK)
+
+
+def refusal(error: OSError) -> str:
+    """Say in a sentence what the system refused and what to do about it."""
+    place = Path(error.filename2 or error.filename or ".")
+    if isinstance(error, IsADirectoryError):
+        return f"{place} is a folder, where the course needs a file: rename it, then run the same command again."
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        file = next((each for each in (place, *place.parents) if each.is_file()), place)
+        return f"{file} is a file, where the course needs a folder: rename it, then run the same command again."
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        here = place if place.exists() else place.parent
+        return f"{here} may not be written to ({error.strerror}): clone the course into a folder of your own."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk is full ({place.parent}): make room, then run the same command again; nothing is lost."
+    return f"The system refused: {error}.\nIs the disk full, or the folder not yours?"

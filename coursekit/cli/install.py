@@ -48,6 +48,12 @@ def ensure_environment(extras: Sequence[str] = ("dev",), environ: Mapping[str, s
     return environment
 
 
+def repair(environment: Environment) -> None:
+    """Make .venv again, with what it had, when its Python does not start although nothing seems to be gone."""
+    with only_one(paths.ROOT / ".venv.lock", "Another terminal is setting up the course"):
+        set_up(environment, read_stamp(environment)["extras"] or ["dev"])
+
+
 def set_up(environment: Environment, extras: list[str]) -> None:
     """Make .venv where none works, and install into it, under one bar."""
     damaged, old = damage(environment), environment.python.exists()
@@ -81,6 +87,9 @@ def make_venv(environment: Environment, bar: Bar, damaged: str = "") -> None:
         if python_works(environment.python):
             return
         damaged = "its Python does not work"
+    if os.path.lexists(environment.home) and not environment.home.is_dir():
+        raise Problem(f"{environment.home} is a file, but the course's own environment belongs into a folder of that "
+                      "name: rename the file, then run the same command again.")
     if damaged:
         say(f"The course's own environment (.venv) is damaged: {damaged}.\n"
             f"It is made again; your lessons are not in it. {HOW_LONG}.")

@@ -15,7 +15,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from coursekit.cli import files, install, paths, server, terminal
-from coursekit.cli.environment import Environment, declared, find_environment, fingerprint, read_stamp, up_to_date
+from coursekit.cli.environment import (
+    Environment,
+    damage,
+    declared,
+    find_environment,
+    fingerprint,
+    read_stamp,
+    up_to_date,
+)
 from coursekit.cli.network import Answer
 
 ANSWERS = Answer(False, ["index.invalid"], False)  # what pip installs from is there
@@ -102,6 +110,7 @@ def made(extras=("dev",)):
     environment.python.write_text("")
     stamp = {"fingerprint": fingerprint(extras), "extras": sorted(extras)}
     (environment.home / "course-stamp.json").write_text(json.dumps(stamp))
+    (environment.home / "pyvenv.cfg").write_text("")
     return environment
 
 
@@ -186,6 +195,15 @@ def test_a_python_that_does_not_work_is_said_at_once(root, monkeypatch, capsys):
     install.make_venv(environment, terminal.Bar())
 
     assert "is damaged: its Python does not work" in capsys.readouterr().out
+
+
+def test_an_environment_without_its_settings_is_damaged(root):
+    """Without pyvenv.cfg its Python would be another one, without the course's packages."""
+    environment = made()
+    (environment.home / "pyvenv.cfg").unlink()
+
+    assert "pyvenv.cfg is gone" in damage(environment)
+    assert not up_to_date(environment, ["dev"])
 
 
 def test_jupyter_keeps_out_of_the_readers_home(tmp_path):

@@ -98,13 +98,14 @@ def test_an_operation_in_an_instrument_is_told_by_the_learners_line(torch):
 
 def test_a_script_is_told_by_its_own_lines(real_torch):
     """`python -m backscope` passes over PyTorch, Python, course_lib and itself, and over nothing of the script's."""
+    from backscope.script.places import CHOSEN, OWN
     from backscope.script.recorder import Recorder
 
     recorder = Recorder(real_torch)
     passed_over = [real_torch.nn.__file__, os.__file__, *files_in("course_lib"), *files_in("backscope")]
 
-    assert [file for file in passed_over if recorder.is_own(file)] == []
-    assert [file for file in OTHERS[:3] if not recorder.is_own(file)] == []
+    assert [file for file in passed_over if recorder.rank(file) in (OWN, CHOSEN)] == []
+    assert [file for file in OTHERS[:4] if recorder.rank(file) != OWN] == []
 
 
 def test_a_clone_behind_a_link_is_still_the_courses(tmp_path):

@@ -4,6 +4,7 @@ Colours are never the only sign: STALE, FREED and frozen are words as well, leav
 for STALE alone, with a line to the tensor that was overwritten.
 """
 
+import math
 import textwrap
 
 from backscope.graph import listing
@@ -194,6 +195,7 @@ class Drawing:
     """One picture: makes a card for everything in the graph, has it placed, and writes SVG."""
 
     column = WIDEST  # sentences above the picture are set this wide
+    compact = False  # whether the SVG is one of many
 
     def __init__(self, graph, detail, lies, marks=None):
         self.graph, self.detail, self.lies = graph, detail, lies
@@ -216,14 +218,14 @@ class Drawing:
         """A box for every node and tensor, as large as what stands in it."""
         for v in range(len(self.graph.values)):
             self.value_box[v] = self.sized(f"v{v}", lanes.VALUE, self.value_cards(v))
-        cards = {i: self.node_cards(i) for i in range(len(self.graph.nodes))}
+        cards = {i: self.node_cards(i) for i, node in enumerate(self.graph.nodes) if node is not None}
         inner = [card for some in cards.values() for card in some if not self.lies]
-        head = max((card.head_size()[0] for card in inner), default=0)
+        self.head = head = max((card.head_size()[0] for card in inner), default=0)
         for card in inner:
             card.head = head
         for i, some in cards.items():
             box = self.sized(f"n{i}", lanes.BACK, some)
-            box.port = lanes.HEAD if self.lies else head / 2
+            box.port = lanes.HEAD if self.lies else round(head / 2)
             self.node_box[i] = box
 
     def value_cards(self, v):
@@ -253,7 +255,7 @@ class Drawing:
         """A box in which each of these cards has room."""
         sizes = [card.size(self.lies) for card in cards]
         width, height = max(w for w, _ in sizes), max(h for _, h in sizes)
-        return lanes.Box(key, lane, round(width, 1), round(height, 1), cards[-1])
+        return lanes.Box(key, lane, 2 * math.ceil(width / 2), 2 * math.ceil(height / 2), cards[-1])
 
     def steps(self):
         """The steps of the computation in order: each leaf just before it is first used."""
@@ -387,16 +389,13 @@ class Drawing:
         return self.turn(box.front, box.near)
 
     def svg(self):
-        """(width, height, function from a scale to SVG text)."""
+        """The picture, as a page that gives its SVG in any scale."""
         above, below = self.room_above(), self.room_below()
         width = max([self.width, *self.widths_of_words()]) + 2 * MARGIN
-        page = Page(width, self.height + above + below + 2 * MARGIN, self.said())
+        page = Page(width, self.height + above + below + 2 * MARGIN, "", self.compact)
         self.shift = MARGIN, MARGIN + above
         self.write(page)
         return page
-
-    def said(self):
-        return ""
 
     def widths_of_words(self):
         """How wide the lines above and below are."""

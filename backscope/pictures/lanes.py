@@ -11,7 +11,7 @@ track: they are one bus with several sources.
 
 from dataclasses import dataclass, field
 
-from backscope.pictures.style import width_of
+from backscope.pictures.style import pill_width, width_of
 
 BACK, VALUE = "back", "value"
 TRACK = 11  # distance between tracks
@@ -226,9 +226,9 @@ class Plan:
         gaps = [self.gap[self.lies]] * (len(self.steps) - 1)
         for r in self.straight:
             if self.lies:
-                need = 20 + max(width_of(r.label, DIGIT), 2 * 14 + width_of(r.pill, "pill") if r.pill else 0)
+                need = 20 + max(width_of(r.label, DIGIT), pill_width(r.pill) + 12 if r.pill else 0)
             else:
-                need = 52 if r.pill else 0
+                need = 28 if r.pill else 0
             between = range(r.head.step, r.tail.step)
             room = sum(gaps[k] for k in between)
             if need > room:
@@ -248,7 +248,7 @@ class Plan:
         longest = [max(b.dt for b in step.boxes) for step in self.steps]
         whole = sum(longest) + sum(gaps) + sum(before) + sum(s.before + s.after for s in self.steps)
         if self.widest and self.lies and gaps and whole < self.widest:
-            more = min(STRETCH, (self.widest - whole) / len(gaps))
+            more = int(min(STRETCH, (self.widest - whole) / len(gaps)))
             gaps = [gap + more for gap in gaps]
         at = 0.0
         for k, step in enumerate(self.steps):
@@ -262,12 +262,11 @@ class Plan:
     def place_across(self):
         """Across the lanes: tracks, backward nodes, a channel for stale lines, values, tracks."""
         widest = max((width_of(r.label, DIGIT) for r in self.arcs), default=0)
-        pills = any(r.pill for r in self.arcs)
-        self.clear = (26 if pills else 22) if self.lies else max(22, widest + 8)  # from the boxes to the first track
-        self.spacing = 24 if pills else TRACK
+        pill = max((pill_width(r.pill) if not self.lies else 20 for r in self.arcs if r.pill), default=0)
+        self.clear = max(22, pill / 2 + 16) if self.lies else max(22, widest + 8, pill / 2 + 12)  # to the first track
+        self.spacing = max(TRACK, pill + 6) if pill else TRACK
         count = 1 + max(self.arc_track.values(), default=-1)
         self.arc_base = self.spacing * (count - 1) + self.clear if self.arcs else 0
-        self.arc_base += (10 if self.lies else 20) if pills and self.arcs else 0
         for b in self.back:
             b.c = self.arc_base + b.dc / 2
         edge = self.arc_base + max((b.dc for b in self.back), default=0)
@@ -332,7 +331,8 @@ class Plan:
                 r.label_at = r.tail.front - 5 - width_of(r.label, DIGIT) / 2, level - 8
             else:
                 r.label_at = r.tail.front - 8, level - 4 - width_of(r.label, DIGIT) / 2
-            r.pill_at = (r.tail.front + r.head.rear + 8) / 2 - (6 if r.label and self.lies else 0), level
+            aside = 0 if self.lies else 9 + pill_width(r.pill) / 2  # where time runs down: beside the arrow
+            r.pill_at = (r.tail.front + r.head.rear + 10 * self.lies) / 2, level + aside
             return
         level = self.arc_base - self.clear - self.spacing * self.arc_track[id(r)]
         a, b = self.at[id(r), r.tail.key], self.at[id(r), r.head.key]

@@ -40,7 +40,7 @@ SHAPES = {
     "paper": ("paper", None), "part": ("part", None), "node": ("node", "node_e"), "folded": ("node", "node_e"),
     "tensor": ("tensor", "tensor_e"), "plain": ("plain", "plain_e"), "frozen": ("paper", "tensor_e"),
     "acc": ("acc", "acc_e"), "stale": ("stale", "stale_e"), "slot": ("paper", "node_e"), "gone": ("paper", "plain_e"),
-    "run": ("run", "run_e"), "done": ("paper", "edge"), "ghost": ("paper", "plain_e"),
+    "run": ("run", "run_e"), "done": ("paper", "edge"), "fails": ("paper", "error"), "ghost": ("paper", "plain_e"),
     "mem": (None, "mem_e"), "ring_tensor": (None, "tensor_e"), "ring_plain": (None, "plain_e"),
     "rule": (None, "edge"),
 }  # fmt: skip
@@ -61,13 +61,14 @@ READ_ON = (
     ("ink", "paper"), ("ink", "wash"), ("ink2", "paper"), ("ink2", "wash"), ("ink", "node"), ("ink2", "node"),
     ("ink", "plain"), ("ink2", "plain"), ("tensor_t", "tensor"), ("tensor_t", "paper"), ("acc_t", "acc"),
     ("stale_t", "stale"), ("stale_t", "paper"), ("run_t", "run"), ("mem_t", "paper"), ("ink", "part"),
-    ("ok", "wash"), ("almost", "wash"), ("notyet", "wash"), ("error", "wash"), ("noted", "wash"),
+    ("error", "paper"), ("ok", "wash"), ("almost", "wash"), ("notyet", "wash"), ("error", "wash"), ("noted", "wash"),
 )  # fmt: skip
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 WIDEST, HIGHEST = 720, 620  # pixels: what fits the column of a lesson and a screen
 MARGIN = 10  # from the edge of the paper to what is drawn
+LINE = 1.25  # pixels: how thick lines are that nothing else is said of
 ROUND = 8  # radius of corners, of boxes and of arrows
 APART = 5  # between words of one line that have different styles
 ALT = 300  # letters that a screen reader reads aloud; the whole listing is the output's text
@@ -142,11 +143,14 @@ def contrast(one, other):
 
 
 class Page:
-    """An SVG in the making: shapes and words in the order in which they are added."""
+    """An SVG in the making: shapes and words in the order in which they are added.
 
-    def __init__(self, width, height, title):
-        self.width, self.height, self.title = width, height, title
-        self.out, self.dark = [], {}
+    A compact page has its light colours in the style block, too: for frames, of which a card has many.
+    """
+
+    def __init__(self, width, height, title, compact=False):
+        self.width, self.height, self.title, self.compact = width, height, title, compact
+        self.out, self.light, self.dark = [], {}, {}
         self.rect("paper", 0, 0, width, height, 10, 0)
 
     def add(self, element):
@@ -155,26 +159,35 @@ class Page:
 
     def paint(self, name, fill, line=None):
         """The attributes of a shape in the light; how it looks in the dark goes into the style block."""
-        dark = f"fill:{DARK.get(fill, 'none')}" + (f";stroke:{DARK[line]}" if line else "")
-        self.dark[name] = dark
+        for rules, colours in ((self.light, LIGHT), (self.dark, DARK)):
+            rules[name] = f"fill:{colours.get(fill, 'none')}" + (f";stroke:{colours[line]}" if line else "")
+        if self.compact:
+            return f'class="{name}"'
         return f'class="{name}" fill="{LIGHT.get(fill, "none")}"' + (f' stroke="{LIGHT[line]}"' if line else "")
 
-    def rect(self, kind, x, y, width, height, radius=ROUND, line=1.25, dashes=""):
+    def ink(self, style, colour):
+        """The attributes of words."""
+        size, weight = TEXTS[style]
+        paint = self.paint(f"t-{colour}", colour)
+        if self.compact:
+            self.light[style] = f"font-size:{size:g}px" + (f";font-weight:{weight}" if weight != 400 else "")
+            return f'{paint[:-1]} {style}"'
+        paint += f' font-size="{size:g}"' if size != TEXTS["text"][0] else ""
+        return paint + (f' font-weight="{weight}"' if weight != 400 else "")
+
+    def rect(self, kind, x, y, width, height, radius=ROUND, line=LINE, dashes=""):
         """A box of a kind."""
         fill, edge = SHAPES[kind]
-        drawn = f' stroke-width="{line:g}"' if edge else ""
+        drawn = f' stroke-width="{line:g}"' if edge and line != LINE else ""
         drawn += f' stroke-dasharray="{dashes}"' if dashes else ""
         place = f'x="{short(x)}" y="{short(y)}" width="{short(width)}" height="{short(height)}" rx="{short(radius)}"'
         self.add(f"<rect {self.paint(kind, fill, edge)} {place}{drawn}/>")
 
     def text(self, x, y, words, style="text", colour="ink", anchor="middle"):
         """A line of words; `y` is its baseline."""
-        size, weight = TEXTS[style]
-        at = f' text-anchor="{anchor}"' if anchor != "start" else ""
-        bold = f' font-weight="{weight}"' if weight != 400 else ""
-        paint = self.paint(f"t-{colour}", colour)
-        words = html.escape(words, quote=False)
-        self.add(f'<text {paint} x="{short(x)}" y="{short(y)}" font-size="{size:g}"{at}{bold}>{words}</text>')
+        at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
+        place = f'{self.ink(style, colour)} x="{short(x)}" y="{short(y)}"{at}'
+        self.add(f"<text {place}>{html.escape(words, quote=False)}</text>")
 
     def spans(self, x, y, spans, anchor="middle"):
         """A line of words in several styles: (words, style, colour) each; `y` is its baseline."""
@@ -183,12 +196,9 @@ class Page:
             return
         parts = []
         for k, (words, style, colour) in enumerate(spans):
-            size, weight = TEXTS[style]
-            bold = f' font-weight="{weight}"' if weight != 400 else ""
             apart = f' dx="{APART}"' if k else ""
-            paint = self.paint(f"t-{colour}", colour)
-            parts.append(f'<tspan {paint} font-size="{size:g}"{bold}{apart}>{html.escape(words, quote=False)}</tspan>')
-        at = f' text-anchor="{anchor}"' if anchor != "start" else ""
+            parts.append(f"<tspan {self.ink(style, colour)}{apart}>{html.escape(words, quote=False)}</tspan>")
+        at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
         self.add(f'<text x="{short(x)}" y="{short(y)}"{at}>{"".join(parts)}</text>')
 
     def arrow(self, kind, points, head=None, curved=False):
@@ -203,9 +213,10 @@ class Page:
         if has_head:
             points[-1] = tip[0] + (before[0] - tip[0]) * away, tip[1] + (before[1] - tip[1]) * away
         path = swung(points) if curved else rounded(points)
-        drawn = f' stroke-dasharray="{dashes}" stroke-linecap="round"' if dashes else ""
-        paint = self.paint(f"a-{name}", None, colour)
-        self.add(f'<path {paint} d="{path}" stroke-width="{wide:g}"{drawn}/>')
+        drawn = f' stroke-width="{wide:g}"' if wide != LINE and not self.compact else ""
+        drawn += f' stroke-dasharray="{dashes}" stroke-linecap="round"' if dashes else ""
+        self.add(f'<path {self.paint(f"a-{name}", None, colour)} d="{path}"{drawn}/>')
+        self.light[f"a-{name}"] += f";stroke-width:{wide:g}px"
         if has_head:
             self.head(name, colour, before, tip, size)
 
@@ -236,21 +247,22 @@ class Page:
 
     def svg(self, scale=1):
         """The SVG as text: a line for each shape, the dark colours at the end."""
-        rules = "\n".join(f"  .{name}{{{rule}}}" for name, rule in sorted(self.dark.items()))
+        light, dark = ("\n" + "\n".join(f".{name}{{{rule}}}" for name, rule in sorted(rules.items())) + "\n"
+                       for rules in (self.light if self.compact else {}, self.dark))  # fmt: skip
         size = f'width="{short(self.width * scale)}" height="{short(self.height * scale)}"'
         box = f'viewBox="0 0 {short(self.width)} {short(self.height)}"'
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} role="img" aria-label="{html.escape(self.title)}"',
-            f'     font-family="{FONT}">',
+            f'     font-family="{FONT}" font-size="{TEXTS["text"][0]}" text-anchor="middle" stroke-width="{LINE}">',
             *self.out,
-            f"<style>:root{{color-scheme:light dark}}\n@media (prefers-color-scheme:dark){{\n{rules}\n}}</style>",
+            f"<style>:root{{color-scheme:light dark}}{light}@media (prefers-color-scheme:dark){{{dark}}}</style>",
             "</svg>\n",
         ])  # fmt: skip
 
 
 def pill_width(words):
-    """How wide the pill is that holds these words."""
-    return width_of(words, "pill") + 16
+    """How wide the pill is that holds these words; 0 without words."""
+    return width_of(words, "pill") + 16 if words else 0
 
 
 def short(number):

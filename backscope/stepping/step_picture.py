@@ -1,46 +1,36 @@
-"""The card of a recorded pass: one frame for each step, a picture and a table, to page through.
+"""The card of a recorded pass: one frame for each step, a picture and a sentence, to page through.
 
 Without JavaScript (an untrusted notebook, a page made by nbconvert) the frames are <details> to open one by one;
-ten lines of script turn them into one frame with a slider. Graphviz places the boxes once a page; the frames of a
-page are that one placement with other colours and short words. A long pass has several pages.
+ten lines of script turn them into one frame with a slider. A picture is `draw`'s lane of nodes, placed once a page;
+its frames differ in colours and short words. A long pass has several pages.
 """
 
-import base64
+import copy
 import html
-import math
-import re
 
 from backscope.graph.model import FREED
-from backscope.pictures import layout
-from backscope.pictures.drawing import short
-from backscope.pictures.style import text_width
+from backscope.pictures.cards import Card, Drawer
+from backscope.pictures.drawing import Drawing, named, short
+from backscope.pictures.lanes import Step
+from backscope.pictures.style import HIGHEST, WIDEST, as_image
 from backscope.stepping import step_text
 
-WIDE = 680  # points: a page is ended before it gets wider, and shrunk to 800 pixels
-HIGH = 6  # boxes above each other
-GAP = 22  # points between two columns
+WHOLE, PART = 0.9 * HIGHEST, 0.65 * HIGHEST  # pixels: how high a pass on one page may be, and a page of several
 CLIPPED, ON_ARROW = 14, 12  # letters of a value in a box, and on an arrow
-LONG_NAME = 104  # points: the name of a node that is wider stands in two lines
 FEW = 12  # nodes that are drawn although none of their steps is shown
-WRITTEN = "written into"  # such a line is bold, and so a little wider
-LINE, SIZE = 12.5, 10  # a line of text in a box
+MANY = 6  # neighbours of a node that are drawn with it
 
-# Colours: what a node does is said by its fill and by a word; what it is, by its border (green: AccumulateGrad).
-STYLE = (
-    "text{font:10px Arial,'Liberation Sans',Arimo,Helvetica,sans-serif;text-anchor:middle;fill:#111}"
-    "rect{stroke-width:1.2;fill:#EEE;stroke:#555}.a{stroke:#00785A;fill:#D5EFE6}"
-    ".r{fill:#FFE9B0;stroke:#A86400;stroke-width:2.4}.d{fill:#FFF;stroke:#BBB}.a.d{stroke:#8CC4B4}"
-    ".n{fill:#0072B2;stroke:#004B76;stroke-width:2.4}.f{fill:#FBE3D6;stroke:#D55E00;stroke-width:3}"
-    ".o{fill:#FAFAFA;stroke:#AAA;stroke-dasharray:4 3}.p{stroke-dasharray:4 3}"
-    ".tn{fill:#FFF}.td,.to{fill:#666}.tf,.i{fill:#9C3B00}.b,.i{font-weight:bold}"
-    "path{fill:none;stroke:#777}.h{fill:#777;stroke:#777}.s path{stroke:#0072B2;stroke-width:2.4}"
-    ".s .h{fill:#0072B2;stroke:#0072B2}.e{fill:#333;font-size:9px}.s .e{fill:#00588A;font-weight:bold}"
-)
+# What a node does: (kind of its box, kind of the drawer that says so, colour of its words).
+LOOKS = {
+    "runs": ("run", "run", "run_t"), "fails": ("fails", "fails", "error"), "done": ("done", "done", "ink2"),
+    "ready": (None, "slot", "ink"), "waits": (None, "slot", "ink2"), "out": ("ghost", "gone", "ink2"),
+}  # fmt: skip
 
 SCRIPT = """(function(){var me=document.currentScript;
 (me?[me.parentNode]:[].slice.call(document.querySelectorAll('.course-step'))).forEach(function(card){
 if(card.dataset.on)return;card.dataset.on=1;card.tabIndex=0;card.dataset.lmSuppressShortcuts='true';
-var f=card.querySelectorAll('details'),bar=card.querySelector('.course-step-bar'),last=f.length-1,at=0,i;
+var f=card.querySelectorAll('details:not(.course-step-more)'),
+more=card.querySelectorAll('.course-step-more'),bar=card.querySelector('.course-step-bar'),last=f.length-1,at=0,i;
 function make(tag,does,set){var e=document.createElement(tag);for(var k in set)e[k]=set[k];e[does[0]]=does[1];
 e.style.cssText=bar.getAttribute('data-'+tag);bar.appendChild(e);return e}
 function go(k){at=Math.max(0,Math.min(last,k));for(i=0;i<=last;i++){f[i].open=i==at;f[i].style.display=i==at?'':'none'}
@@ -51,22 +41,22 @@ range=make('input',['oninput',function(){go(+range.value)}],{type:'range',min:0,
 next=make('button',['onclick',function(){go(at+1)}],{type:'button',textContent:'next \u25B6'});
 card.addEventListener('keydown',function(e){var k={ArrowRight:at+1,ArrowLeft:at-1,Home:0,End:last}[e.key];
 if(k===undefined||e.altKey||e.ctrlKey||e.metaKey)return;go(k);e.preventDefault();e.stopPropagation()});
+more.forEach(function(m){m.addEventListener('toggle',function(){more.forEach(function(n){n.open=m.open})})});
 for(i=0;i<=last;i++){f[i].firstElementChild.onclick=function(e){e.preventDefault()};
 f[i].firstElementChild.style.cssText+=';list-style:none;cursor:default'}bar.style.display='';go(0)})})()"""
 
 BUTTON = (
-    "background:#F2F2F2;color:#111111;border:1px solid #999999;border-radius:4px;padding:2px 10px;"
-    "font:13px Arial,sans-serif;cursor:pointer"
+    "background:rgba(127,127,127,0.12);border:1px solid #8A8A8A;border-radius:6px;padding:4px 12px;"
+    "font:600 13px sans-serif;cursor:pointer"
 )
-RANGE = "vertical-align:middle;margin:0 10px;width:40%;accent-color:#0072B2"
+RANGE = "vertical-align:middle;margin:0 12px;width:40%"
 CARD = (
-    "background-color:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-radius:6px;padding:10px 12px;"
-    "max-width:800px;box-sizing:border-box;font-family:Arial,sans-serif;font-size:13px;line-height:1.45"
+    "border:1px solid #8A8A8A;border-radius:10px;padding:12px 16px;max-width:736px;box-sizing:border-box;"
+    "font-size:14px;line-height:1.5"
 )
-TABLE = "border-collapse:collapse;width:100%;margin:4px 0 0;font-size:12.5px"
-ROW = "border-top:1px solid #E3E3E3;background-color:#FFFFFF;color:#111111"
-CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
-LABEL = CELL + ";color:#555555;width:84px"  # JupyterLab fixes the columns: without a width they would overlap
+TABLE = "border-collapse:collapse;width:100%;margin:4px 0 0;font-size:13px"
+CELL = "text-align:left"  # else JupyterLab sets it to the right
+LABEL = CELL + ";width:96px"  # JupyterLab fixes the columns: without a width they would overlap
 
 
 def card(recording, shown):
@@ -74,10 +64,9 @@ def card(recording, shown):
     frames = recording.frames(set(shown))
     pages = Pages(recording, frames)
     parts = [line for line in [*recording.notes, step_text.left_out(recording, shown)] if line]
-    pages.place(frames)
     body = "".join(one_frame(recording, pages, frame, frame is frames[0]) for frame in frames)
     return (
-        f'<div class="course-step" style="{CARD}"><div style="color:#111111">'
+        f'<div class="course-step bs-panel" style="{CARD}"><div>'
         f"<b>{escape(step_text.headline(recording))}</b>"
         + "".join(f"<br>{escape(line)}" for line in parts)
         + '</div><div class="course-step-bar" style="display:none;margin:8px 0 2px" '
@@ -90,29 +79,22 @@ def escape(text):
 
 
 def one_frame(recording, pages, frame, is_open):
-    """One step: what happened, the picture, the table."""
+    """One step: what happened, the picture, a sentence; the engine's bookkeeping is folded."""
     title = step_text.title(recording, frame)
-    drawn = pages.svg(frame)
-    picture = ""
-    if drawn:
-        data = base64.b64encode(drawn.encode()).decode()
-        alt = html.escape(description(recording, frame))
-        picture = (
-            f'<img alt="{alt}" style="background-color:#FFFFFF;max-width:100%;display:block;margin:4px 0" '
-            f'src="data:image/svg+xml;base64,{data}">'
-        )
-        if pages.caption(frame):
-            picture += f'<div style="color:#555555;font-size:12px">{pages.caption(frame)}</div>'
+    picture = as_image(pages.svg(frame), description(recording, frame)) if pages.pages else ""
+    said = [step_text.sentence(recording, frame), pages.caption(frame)]
+    if frame.number == len(recording.steps):
+        said.append(step_text.ending(recording))
+    words = "".join(f'<div style="margin:4px 0">{escape(line)}</div>' for line in said if line)
     rows = "".join(
-        f'<tr style="{ROW}"><td style="{LABEL}">{name}</td><td style="{CELL}">'
-        f"{'<br>'.join(map(escape, lines)) or '–'}</td></tr>"
+        f'<tr><td style="{LABEL}">{name}</td><td style="{CELL}">{"<br>".join(map(escape, lines)) or "–"}</td></tr>'
         for name, lines in table(recording, frame)
     )
-    last = frame.number == len(recording.steps)
-    over = f'<div style="color:#111111;margin-top:6px">{escape(step_text.ending(recording))}</div>' if last else ""
     return (
-        f'<details{" open" if is_open else ""} style="margin:4px 0;color:#111111"><summary style="cursor:pointer;'
-        f'color:#111111"><b>{escape(title)}</b></summary>{picture}<table style="{TABLE}">{rows}</table>{over}</details>'
+        f'<details{" open" if is_open else ""} style="margin:4px 0"><summary style="cursor:pointer">'
+        f"<b>{escape(title)}</b></summary>{picture}{words}"
+        f'<details class="course-step-more"><summary style="cursor:pointer">What the engine keeps</summary>'
+        f'<table style="{TABLE}">{rows}</table></details></details>'
     )
 
 
@@ -158,16 +140,15 @@ class Page:
 
     def __init__(self, members, around):
         self.members = members  # nodes whose steps are shown on this page, in order
-        self.nodes = members + around  # with the neighbours that they get from or give to
-        self.edges = []  # (node it leaves, its label, its label with the gradient that goes along it) of each arrow
-        self.base = None
+        self.nodes = sorted({*members, *around})  # with the neighbours that they get from or give to
+        self.drawing = None
 
 
 class Pages:
     """The nodes whose steps are shown, in the order in which they run, dealt out to pages that can be read."""
 
     def __init__(self, recording, frames):
-        self.recording, self.graph = recording, recording.graph
+        self.recording, self.graph, self.frames = recording, recording.graph, frames
         ran = list(dict.fromkeys(step.node for step in recording.steps))
         order = list(dict.fromkeys(ran + recording.planned))
         self.place_of = {i: k for k, i in enumerate(order)}
@@ -176,15 +157,9 @@ class Pages:
             for _, target, _ in self.graph.nodes[i].edges:
                 if target is not None:
                     self.feeders.setdefault(target, []).append(i)
-        self.last_grads = dict(recording.first_grads)
-        for step in recording.steps:
-            self.last_grads.update((v, after) for v, _, after in step.grads)
         changed = step_text.a_hook_changed_one(recording)
-        self.sent = {(step.node, one.position): "the same" if one.again and changed else one.text
+        self.sent = {(step.node, one.position): "the same" if one.again and changed else clip(one.text, ON_ARROW)
                      for step in recording.steps for one in step.sent}  # fmt: skip
-        self.holdings = self.all_holdings(frames)
-        self.struck = {i for step in recording.steps for i, _, _ in step.written}
-        self.frees = {step.node for step in recording.steps if step.freed}
         emptied = [any(slot.state == FREED for slot in node.slots) for node in self.graph.nodes]
         self.emptied = {i for i, empty in enumerate(emptied) if empty}  # by an earlier pass
         nodes = dict.fromkeys(frame.step.node for frame in frames if frame.step is not None)
@@ -197,72 +172,82 @@ class Pages:
             self.page_of.update(dict.fromkeys(page.members, page))
         self.whole = len(self.pages) == 1 and set(order) <= set(self.pages[0].nodes)  # nothing is left out
 
-    def all_holdings(self, frames):
-        """{node: every line about its buffer that any of the frames shows}."""
-        found = {}
-        for frame in frames:
-            if frame.step is not None:
-                found.setdefault(frame.step.node, set()).add(got_line(frame.step))
-                for i, before, after in frame.step.written:
-                    found.setdefault(i, set()).add(written_line(before, after))
-            for i, text in frame.buffers.items():
-                found.setdefault(i, set()).add("holds " + clip(text))
-        return found
-
     def deal(self, nodes):
         """As many nodes a page as fit."""
-        pages, members = [], []
+        everything = self.page(nodes, WHOLE)
+        if nodes and everything.drawing is not None:
+            return [everything]
+        pages, members, best = [], [], None
         for i in nodes:
             gap = members and self.place_of[i] != self.place_of[members[-1]] + 1
-            if members and (gap or not self.fits([*members, i])):
-                pages.append(members)
-                members = []
-            members.append(i)
-        return [Page(members, self.neighbours(members)) for members in [*pages, members] if members]
+            wider = None if gap else self.page([*members, i])
+            if members and (wider is None or wider.drawing is None):
+                pages.append(best)
+                members, wider = [], self.page([i])
+            members, best = [*members, i], wider
+        pages += [best] if members else []
+        for page in pages:
+            page.drawing = page.drawing or StepDrawing(self, page, False)
+        return pages
+
+    def page(self, members, high=PART):
+        """These nodes and their neighbours, and their drawing if that fits: time to the right, or down."""
+        page = Page(list(members), self.neighbours(members))
+        for lies in (True, False):
+            drawing = StepDrawing(self, page, lies)
+            if drawing.width <= WIDEST - 52 and drawing.height <= high:
+                page.drawing = drawing
+                break
+        return page
 
     def neighbours(self, members):
         """Nodes that the members give to, and one that feeds each member that would stand alone."""
         inside, found = set(members), {}
         for i in members:
             targets = dict.fromkeys(t for _, t, _ in self.graph.nodes[i].edges if t is not None and t not in inside)
-            found.update(dict.fromkeys(list(targets)[:HIGH]))
+            found.update(dict.fromkeys(list(targets)[:MANY]))
             feeders = self.feeders.get(i, ())
             if feeders and not inside.intersection(feeders):
                 found[feeders[-1]] = None
         return list(found)
 
-    def fits(self, members):
-        """True when these nodes and their neighbours make a page of a readable size."""
-        nodes = [*members, *self.neighbours(members)]
-        columns = self.columns(nodes)
-        width = sum(max(self.width(i) for i in column) + GAP for column in columns) - GAP
-        return width <= WIDE and all(len(column) <= HIGH for column in columns)
+    def page_for(self, frame):
+        """The page on which a frame is drawn."""
+        return self.pages[0] if frame.step is None else self.page_of[frame.step.node]
 
-    def columns(self, nodes):
-        """The nodes by their distance from where the gradients come from."""
-        inside, depth = set(nodes), dict.fromkeys(nodes, 0)
-        for i in sorted(nodes, key=lambda i: self.place_of.get(i, len(self.place_of))):
-            for _, target, _ in self.graph.nodes[i].edges:
-                if target in inside:
-                    depth[target] = max(depth[target], depth[i] + 1)
-        columns = [[] for _ in range(1 + max(depth.values()))]
-        for i in nodes:
-            columns[depth[i]].append(i)
-        return [column for column in columns if column]
+    def svg(self, frame):
+        """The picture of a frame."""
+        return self.page_for(frame).drawing.frame(frame)
+
+    def caption(self, frame):
+        """A sentence below the picture, when it does not show the whole graph."""
+        if self.whole or not self.pages:
+            return ""
+        return "Part of the graph: what is dashed runs in other parts."
 
     # --- one box ---
 
-    def name_lines(self, i):
-        """The lines of a box that never change: the node's name, and the variable that it has made."""
+    def card(self, i, frame, lies, page):
+        """What stands in a node's box in a frame: what it is, what it does, what it holds."""
         node = self.graph.nodes[i]
+        does, word = self.state(i, frame)
+        kind, drawer, colour = LOOKS[does]
+        quiet = does in ("done", "out")
         if node.accumulates:
-            return ["AccumulateGrad"]
-        lines = [f"{node.number}  {short(node.name)}"]
-        head, backward, rest = node.name.partition("Backward")
-        if text_width(lines[0], SIZE) > LONG_NAME and backward and head and not rest.strip("0123456789"):
-            lines = [f"{node.number}  {head}", backward + rest]
-        made = [value.name for value in self.graph.values if value.node == i and value.named]
-        return [*lines, f"grad_fn of {short(made[0])}"] if made else lines
+            ink = "ink2" if quiet else "run_t" if does == "runs" else "acc_t"
+            lines = [[(node.name, "news", ink)], [(self.grad_line(i, frame.grads), "value", ink)]]
+            number = ""
+        else:
+            lines, number = named(node, lies)
+            made = [value.name for value in self.graph.values if value.node == i and value.named]
+            if made:
+                lines = [*lines, [(f"grad_fn of {short(made[0])}", "small", "ink2")]]
+        says = [[(word, "strong", colour)], *([(line, "value", colour)] for line in self.held(i, frame))]
+        if not lies:
+            says = [[span for line in says for span in line]]
+        elsewhere = i not in page.members
+        kind = kind or ("acc" if node.accumulates else "node")
+        return Card(kind, lines, [Drawer(says, drawer)], number, dashed=elsewhere or does == "out")
 
     def grad_line(self, i, grads):
         """What stands in the box of an AccumulateGrad."""
@@ -272,101 +257,100 @@ class Pages:
             return "requires_grad is off"
         return (f"{short(value.name)}.grad: " if value.named else "grad: ") + clip(grads.get(leaf, "None"))
 
-    def width(self, i):
-        """Wide enough for all that will stand in the box in some frame."""
-        lines = [*self.name_lines(i), *self.holdings.get(i, ())]
-        if self.graph.nodes[i].accumulates:
-            lines += [self.grad_line(i, grads) for grads in (self.recording.first_grads, self.last_grads)]
-        size = max(text_width(line, SIZE) * (1.08 if line.startswith(WRITTEN) else 1) for line in lines)
-        size = max(size, text_width("ready · next", SIZE) * 1.08) * 1.03 + 8
-        return 5 * math.ceil(size / 5)  # boxes of about one width look calmer when they have one width
-
-    def height(self, i):
-        more = self.graph.nodes[i].accumulates + (i in self.struck) + (i in self.emptied) + (i in self.frees)
-        return round(LINE * (len(self.name_lines(i)) + 2 + more) + 9)
-
-    def lines(self, i, frame):
-        """(class, name, word, lines) of a box in a frame: what it is, what it does, what it holds."""
-        state, word = self.state(i, frame)
-        name = self.name_lines(i)
-        if self.graph.nodes[i].accumulates:
-            name = [*name, self.grad_line(i, frame.grads)]
-        held = []
+    def held(self, i, frame):
+        """The lines on what a node got or holds, and on what was freed."""
+        found = []
         step = frame.step
-        if state in ("n", "f") and step.began:
-            held.append((got_line(step), ""))
+        if step is not None and step.node == i and step.began:
+            found.append(got_line(step))
         elif i in frame.buffers:
-            changes = [written_line(before, after) for k, before, after in step.written if k == i] if step else []
-            held += [(line, " i") for line in changes]
-            held.append(("holds " + clip(frame.buffers[i]), ""))
+            found += [written_line(before, after) for k, before, after in (step.written if step else ()) if k == i]
+            found.append("holds " + clip(frame.buffers[i]))
         if i in frame.freed:
-            held.append((f"{frame.freed[i]} freed", ""))
+            found.append(f"{frame.freed[i]} freed")
         if i in self.emptied:
-            held.append(("slots: FREED", ""))
-        return state, name, word, held
+            found.append("slots: FREED")
+        return found
 
     def state(self, i, frame):
-        """(letter of the style, word)."""
+        """(what a node does, the word for it)."""
         if frame.step is not None and frame.step.node == i:
-            return ("f", "FAILS") if frame.step.error else ("n", "HAS RUN")
+            return ("fails", "FAILS") if frame.step.error else ("runs", "has just run")
         if i in frame.done:
-            return "d", "done"
+            return "done", "done"
         if i in frame.ready:
-            return "r", "ready · next" if frame.ready[0] == i else "ready"
+            return "ready", "ready · next" if frame.ready[0] == i else "ready"
         if i in frame.waiting:
-            return "w", f"waits for {frame.waiting[i]}"
-        return "o", "not asked for"
+            return "waits", f"waits for {frame.waiting[i]}"
+        return "out", "not asked for"
 
-    # --- the picture ---
 
-    def page_for(self, frame):
-        """The page on which a frame is drawn."""
-        return self.pages[0] if frame.step is None else self.page_of[frame.step.node]
+class StepDrawing(Drawing):
+    """The lane of nodes of a page, with room in each box for what it says in any frame."""
 
-    def svg(self, frame):
-        """The picture of a frame, or nothing when no layout engine is at hand."""
-        base = self.page_for(frame).base if self.pages else None
-        return base.frame(self, frame) if base else ""
+    compact = True
 
-    def caption(self, frame):
-        """A sentence below the picture, when it does not show the whole graph."""
-        if self.whole or not self.pages:
-            return ""
-        return "Part of the graph: what is dashed runs in other parts."
+    def __init__(self, pages, page, lies):
+        self.pages, self.page, self.now = pages, page, None
+        graph = copy.copy(pages.graph)
+        graph.nodes = [node if i in page.nodes else None for i, node in enumerate(graph.nodes)]
+        graph.values, graph.memories, graph.other_counter, graph.parts = [], [], [], {}
+        super().__init__(graph, 0, lies)
 
-    def place(self, frames):
-        """Have Graphviz place the boxes and arrows of the pages that these frames need, all in one go."""
-        pages = list(dict.fromkeys(map(self.page_for, frames))) if self.pages else []
-        try:
-            sources = [self.source(page) for page in pages]
-        except ImportError:
-            return
-        drawn = DRAWING.findall(layout.render("\n".join(sources))[0] or "")
-        if len(drawn) != len(pages):  # an engine that draws only the first of several graphs
-            drawn = [layout.render(source)[0] for source in sources]
-        for page, svg in zip(pages, drawn, strict=True):
-            page.base = svg and Base(svg, page)
+    def node_cards(self, i):
+        if i not in self.page.nodes:
+            return []
+        return [self.pages.card(i, frame, self.lies, self.page) for frame in self.pages.frames]
 
-    def source(self, page):
-        """The DOT text of a page. ImportError without the `graphviz` package."""
-        import graphviz
+    def make_boxes(self):
+        super().make_boxes()
+        boxes = self.node_box.values()  # of one size: what changes from frame to frame is words and colours
+        side = "height" if self.lies else "width"
+        for box in boxes:
+            setattr(box, side, max(getattr(one, side) for one in boxes))
 
-        dot = graphviz.Digraph("step")
-        dot.attr("graph", rankdir="RL", nodesep="0.2", ranksep=f"{GAP / 72:.2f}", pad="0.08", fontname="Arial")
-        dot.attr("node", shape="box", fixedsize="true", fontname="Arial", fontsize="10")
-        dot.attr("edge", arrowsize="0.7", fontname="Arial", fontsize="9")
-        inside, members = set(page.nodes), set(page.members)
-        for i in page.nodes:
-            dot.node(f"n{i}", "", id=f"n{i}", width=f"{self.width(i) / 72:.3f}", height=f"{self.height(i) / 72:.3f}")
-        for i in page.nodes:
-            several = len(self.graph.nodes[i].edges) > 1
-            for k, target, output in self.graph.nodes[i].edges:
+    def steps(self):
+        return [Step(self.node_box[i]) for i in self.page.nodes]
+
+    def share_columns(self, steps):
+        return steps
+
+    def connect(self):
+        inside, members = set(self.page.nodes), set(self.page.members)
+        for i in self.page.nodes:
+            edges = self.graph.nodes[i].edges
+            for k, target, output in edges:
                 if target in inside and (i in members or target in members):
-                    text = ((str(k) if several else "") + (f" (output {output})" if output else "")).strip()
-                    full = with_value(text, self.sent.get((i, k), ""))
-                    dot.edge(f"n{i}", f"n{target}", label=full, id=f"e{len(page.edges)}")
-                    page.edges.append((i, text, full))
-        return dot.source
+                    text = (str(k) if len(edges) > 1 else "") + (f" (output {output})" if output else "")
+                    more = {"label": text.strip(), "pill": self.pages.sent.get((i, k), "")}
+                    self.plan.connect("next", self.node_box[i], self.node_box[target], **more)
+
+    def title(self):
+        return []
+
+    def card_of(self, box):
+        card = self.pages.card(int(box.key[1:]), self.now, self.lies, self.page)
+        card.head = self.head
+        return card
+
+    def carries(self, route):
+        """True for an arrow along which the node of this frame has sent a gradient."""
+        step = self.now.step
+        return step is not None and not step.error and route.tail is self.node_box[step.node] and bool(route.pill)
+
+    def write_route(self, page, r, kind=None):
+        super().write_route(page, r, "carry" if self.carries(r) else "back")
+
+    def write_words(self, page, r):
+        pill, r.pill = r.pill, r.pill if self.carries(r) else ""
+        super().write_words(page, r)
+        r.pill = pill
+
+    def frame(self, frame):
+        """The SVG of one frame."""
+        self.now = frame
+        page = self.svg()
+        return page.svg(min(1, (WIDEST - 32) / page.width, HIGHEST / page.height))
 
 
 def got_line(step):
@@ -376,84 +360,9 @@ def got_line(step):
 
 def written_line(before, after):
     """What waits in a box, when it was written into from elsewhere."""
-    return f"{WRITTEN}: {clip(before)} → {clip(after)}"
+    return f"written into: {clip(before)} → {clip(after)}"
 
 
 def clip(text, most=CLIPPED):
     """A value short enough for a box."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def with_value(label, value):
-    """What stands at an arrow while a gradient is on it: which input it is for, and the gradient."""
-    return ": ".join(filter(None, [label, clip(value, ON_ARROW)]))
-
-
-DRAWING = re.compile(r"<svg .*?</svg>", re.S)
-GROUP = re.compile(r'<g id="([ne])(\d+)" class="\w+">(.*?)</g>', re.S)
-POINTS = re.compile(r'points="([^"]*)"')
-SHIFT = re.compile(r"translate\(([-\d.]+)[ ,]([-\d.]+)\)")
-
-
-def rounded(text):
-    """Numbers in a path without decimals."""
-    return re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.0f}", text)
-
-
-class Base:
-    """What the frames of a page share: the places of boxes and arrows."""
-
-    def __init__(self, svg, page):
-        self.page = page
-        self.width, self.height = layout.size(svg)
-        x, y = SHIFT.search(svg).groups()
-        self.shift = f"{float(x):g} {float(y):g}"
-        self.boxes, self.arrows = {}, []
-        for kind, number, body in GROUP.findall(svg):
-            if kind == "n":
-                xs, ys = zip(*(map(float, p.split(",")) for p in POINTS.search(body)[1].split()), strict=True)
-                self.boxes[int(number)] = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
-            else:
-                tail, *labels = page.edges[int(number)]
-                self.arrows.append((tail, *(self.arrow(body, label) for label in labels)))
-
-    def arrow(self, body, label):
-        path = rounded(re.search(r' d="([^"]*)"', body)[1])
-        head = rounded(POINTS.search(body)[1])
-        drawn = f'<path d="{path}"/><polygon class="h" points="{head}"/>'
-        if label:
-            x, y = re.search(r'<text[^>]* x="([-\d.]+)" y="([-\d.]+)"', body).groups()
-            drawn += f'<text class="e" x="{float(x):.0f}" y="{float(y):.0f}">{escape(label)}</text>'
-        return drawn
-
-    def frame(self, pages, frame):
-        """The SVG of one frame."""
-        scale = min(1, layout.WIDEST / self.width)
-        out = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width * scale:.1f}pt" '
-            f'height="{self.height * scale:.1f}pt" viewBox="0 0 {self.width:g} {self.height:g}"><style>{STYLE}</style>'
-            f'<rect width="100%" height="100%" style="fill:#FFF;stroke:none"/><g transform="translate({self.shift})">'
-        ]
-        running = frame.step.node if frame.step is not None and not frame.step.error else None
-        out += [quiet for tail, quiet, _ in self.arrows if tail != running]
-        lit = [carrying for tail, _, carrying in self.arrows if tail == running]
-        if lit:
-            out.append('<g class="s">' + "".join(lit) + "</g>")
-        out += [self.box(pages, i, frame) for i in self.boxes]
-        return "".join(out) + "</g></svg>"
-
-    def box(self, pages, i, frame):
-        x, y, width, height = self.boxes[i]
-        state, name, word, held = pages.lines(i, frame)
-        here = pages.whole or pages.page_of.get(i) is self.page
-        kind = ("a " if pages.graph.nodes[i].accumulates else "") + state + ("" if here else " p")
-        lines = [(line, "") for line in name] + [(word, " b"), *held]
-        at = y + height / 2 - LINE * len(lines) / 2 + 9.3
-        text = "".join(
-            f'<text class="t{state}{bold}" x="{x + width / 2:.0f}" y="{at + LINE * k:.1f}">{escape(line)}</text>'
-            for k, (line, bold) in enumerate(lines)
-        )
-        return (
-            f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{height:.0f}"/>'
-            + text
-        )

@@ -106,6 +106,32 @@ def title(recording, frame):
     return f"Step {frame.number} of {len(recording.planned)}: {recording.graph.node_title(frame.step.node)} {what}"
 
 
+def sentence(recording, frame):
+    """What happened in a step, told: what came, what went on, who is ready now."""
+    step, graph = frame.step, recording.graph
+    if step is None:
+        seeds = "; ".join(f"{graph.node_title(i)} holds {text}" for i, text in recording.seeds.items())
+        end = "" if seeds.endswith(".") else "."
+        return f"Before the first step: {seeds}{end} A node runs when a gradient has come along each arrow to it."
+    who = graph.node_title(step.node)
+    if step.error:
+        return " ".join([f"{who} fails: {step.error}", culprit(recording, step)]).strip()
+    told = [f"{who} got {got_words(step)}"]
+    told += [line[0].upper() + line[1:] for line in written_words(recording, step)]
+    to = {}
+    for sent, counts in zip(step.sent, frame.counts, strict=True):
+        if counts is not None:
+            to.setdefault(sent.target, ([], []))[0].append(sent.text)
+            to[sent.target][1].append(counts[1])
+    for target, (texts, left) in to.items():
+        then = f"which waits for {left[-1]} more" if left[-1] else "which is ready now"
+        told.append(f"It sent {' and '.join(texts)} to {graph.node_title(target)}, {then}")
+    told += change_words(recording, step)
+    if step.freed:
+        told.append(f"It let go of {some(step.freed)}")
+    return " ".join(line if line.endswith(".") else line + "." for line in told)
+
+
 def got_words(step):
     """What a node ran on."""
     if not step.began:

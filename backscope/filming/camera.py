@@ -13,10 +13,12 @@ import sys
 import threading
 import traceback
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 from backscope.adapters import LIBRARIES
+from backscope.filming import passes
+from backscope.filming.passes import can_be_stepped
 from backscope.graph.model import FREED, STALE, Graph, SavedSlot, link_inputs
 from backscope.graph.reader import Reader
 from backscope.pictures.draw import names_in
@@ -45,8 +47,7 @@ class Frame:
     error: str = ""  # what the statement raised
     culprit: tuple | None = None  # (key of a node, its slot, the lines that spoilt the slot, STALE or FREED)
     ran: tuple | None = None  # in a pass node by node: the key of the node that has just run
-    got: str = ""  # ... and what it got
-    says: list = field(default_factory=list)  # ... and what it did, in words
+    says: tuple | None = None  # ... and its record: (recording, frame)
 
 
 class Stopped(BaseException):
@@ -67,10 +68,10 @@ def camera_of(number):
     return camera if camera is not None and camera.number == number else None
 
 
-def tick(number, first, last, where, scope):
+def tick(number, first, last, column, where, scope):
     """A statement has run."""
     if camera := camera_of(number):
-        camera.tick(first, last, where, scope)
+        camera.tick(first, last, column, where, scope)
 
 
 def turn(number):
@@ -85,7 +86,15 @@ def caught(number, where, scope):
         camera.caught(sys.exc_info()[1], where, scope)
 
 
-CALLS = {TICK: tick, TURN: turn, CAUGHT: caught}
+def backward(number, first, last, where, scope, tensor, *args, **options):
+    """A statement `tensor.backward(…)`, whose pass is to be seen node by node."""
+    camera = camera_of(number)
+    if camera is None or not can_be_stepped(tensor) or (where and in_a_pass(sys._getframe(1))):
+        return tensor.backward(*args, **options)
+    return camera.backward(first, last, where, scope, tensor, *args, **options)
+
+
+CALLS = {TICK: tick, TURN: turn, CAUGHT: caught, BACKWARD: backward}
 
 
 # --- the program with these calls ----------------------------------------------------------------------------
@@ -94,8 +103,8 @@ CALLS = {TICK: tick, TURN: turn, CAUGHT: caught}
 class Script:
     """A program, parsed; and with the calls put in."""
 
-    def __init__(self, text, enter):
-        self.enter = enter
+    def __init__(self, text, enter, nodes):
+        self.enter, self.nodes = enter, nodes
         self.tree = ast.parse(text, FILE)
         nodes = list(ast.walk(self.tree))
         names = (
@@ -128,10 +137,10 @@ class Script:
         else:
             one = tree.body[0]
             one.decorator_list = []
+            last = max(one.lineno, one.body[0].lineno - 1)
             one.body = self.body(one.body, "")
-            one.body.insert(
-                docstring(one.body), self.call(TICK, one, one.lineno, one.body[0].lineno - 1, "", "locals()")
-            )
+            begins = self.call(TICK, one, one.lineno, last, one.col_offset, "", "locals()")
+            one.body.insert(docstring(one.body), begins)
         return compile(ast.fix_missing_locations(tree), FILE, "exec", dont_inherit=True)
 
     def call(self, name, at, *words):
@@ -163,7 +172,7 @@ class Script:
                 if isinstance(each, FUNCTIONS):
                     self.one(each, where, quiet)
             return [one]
-        tick = [] if quiet else [self.call(TICK, one, one.lineno, one.end_lineno, where, "locals()")]
+        tick = [] if quiet else [self.call(TICK, one, one.lineno, one.end_lineno, one.col_offset, where, "locals()")]
         if isinstance(one, LOOPS):
             inside = quiet or not self.enter
             one.body = [self.call(TURN, one), *self.body(one.body, where, inside)]
@@ -176,7 +185,16 @@ class Script:
             kept = ast.Assign([ast.Name(RETURNED, ast.Store())], one.value or ast.Constant(None))
             one.value = ast.Name(RETURNED, ast.Load())
             return [ast.copy_location(kept, one), *tick, one]
+        if self.nodes and not quiet:
+            self.expand(one, where)
         return [one, *tick]
+
+    def expand(self, one, where):
+        """Have a statement `x.backward()` call BACKWARD in place of the method."""
+        call = one.value if isinstance(one, ast.Expr) else None
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "backward":
+            given = self.call(BACKWARD, one, one.lineno, one.end_lineno, where, "locals()").value
+            call.func, call.args = given.func, [*given.args, call.func.value, *call.args]
 
     def block(self, one, where, quiet):
         """An `if`, `with`, `try` or `match`: what stands in it."""
@@ -278,10 +296,11 @@ class Camera:
         if self.steps > MOST_STEPS:
             raise Stopped
 
-    def tick(self, first, last, where, scope):
+    def tick(self, first, last, column, where, scope):
         self.turn()
-        self.times[first] += 1
-        again = f", time {self.times[first]}" if self.times[first] > 1 else ""
+        self.times[first, column] += 1
+        times = self.times[first, column]
+        again = f", time {times}" if times > 1 else ""
         if where and in_a_pass(sys._getframe(2)):
             return  # a hook, or the backward of a Function: a graph is not read while a pass runs through it
         self.scope, self.where = scope, where
@@ -296,17 +315,28 @@ class Camera:
         if not in_a_pass(sys._getframe(2)):
             self.shoot(lines, title + ", and the program catches it", error)
 
+    def backward(self, first, last, where, scope, *given, **options):
+        """A pass node by node: a frame for each."""
+        self.scope, self.where = scope, where
+        if not where:
+            self.top = scope
+        for name, graph, key, says in passes.frames_of(self, *given, **options):
+            self.turn()
+            self.shoot((first, last), f"line {first}, {name} has run", graph=graph, ran=key, says=says)
+
     # --- frames ---
 
-    def shoot(self, lines, title, error=None):
-        """Keep a frame, if there is room for one."""
+    def shoot(self, lines, title, error=None, graph=None, **more):
+        """Keep a frame, if there is room for one. `graph`: what it shows, when that is not to be read now."""
         if self.fault is not None:
             return
         if len(self.frames) >= MOST - 1 and self.latest is not self:
             self.left_out, self.latest = self.left_out + 1, (lines, title, error and one_line(error))
             return
         try:
-            seen = Frame(lines, title, self.read(), self.printed.take())
+            seen = Frame(lines, title, graph or self.read(), self.printed.take(), **more)
+            if self.frames and self.frames[-1].ran and error is None and seen.graph == self.frames[-1].graph:
+                return  # the statement of a pass whose last node was shown
             if not lines[0] and not seen.graph.values:
                 return
             if error is not None:

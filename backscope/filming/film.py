@@ -4,6 +4,7 @@ What to read: camera.py (running the program), reel.py (what is the same in all 
 changed), picture.py (one layout for all frames), card.py (what the notebook shows).
 """
 
+import ast
 import gc
 import inspect
 import sys
@@ -20,7 +21,7 @@ from backscope.filming.reel import Reel
 LINES, NODES = 30, 60  # of a program; of all its frames together
 
 
-def film(program: str | Callable, *args: object, enter: bool = True) -> "Film":
+def film(program: str | Callable, *args: object, enter: bool = True, nodes: bool = False) -> "Film":
     """Run a short program and show what each of its statements did to the graph, on our engine and on PyTorch.
 
         film('''
@@ -33,9 +34,11 @@ def film(program: str | Callable, *args: object, enter: bool = True) -> "Film":
     Parameters
         program     the source; it sees the caller's names, and its own stay inside the film. Or a function: it is
                     called with `args`, and the statements of its body are the film. In a notebook, `%%film` on the
-                    first line of a cell films the cell, whose names stay as they would without it.
+                    first line of a cell films the cell, whose names stay as they would without it;
+                    its options are words, `%%film nodes=True`.
         enter       True shows each turn of a loop and each call of a function that the program defines, statement by
-                    statement. False makes a loop or a call one frame. `%%film enter=False` in a cell.
+                    statement. False makes a loop or a call one frame.
+        nodes       True shows each statement `loss.backward()` node by node: what a node got, what it sent and freed.
 
     Returns a Film. A notebook shows a card to page through: buttons, a slider, the arrow keys. print() writes what each
     line changed; .text and .html are its forms, .changes(4) the sentences on a frame, len() the number of frames, and
@@ -46,16 +49,16 @@ def film(program: str | Callable, *args: object, enter: bool = True) -> "Film":
     statements is stopped. Inside hooks, and inside the backward of a Function, there are no frames.
     """
     if callable(program):
-        return film_function(program, args, enter)
+        return film_function(program, args, enter, nodes)
     if not isinstance(program, str):
         raise TypeError(f"film() takes a program as text, or a function; not {type(program).__name__}.")
     if args:
         raise TypeError("film() of a text takes no arguments; the program sees the names around it.")
     caller = sys._getframe(1)
-    return shoot(textwrap.dedent(program).strip("\n"), enter, {**caller.f_globals, **caller.f_locals})
+    return shoot(textwrap.dedent(program).strip("\n"), enter, nodes, {**caller.f_globals, **caller.f_locals})
 
 
-def film_function(function, args, enter):
+def film_function(function, args, enter, nodes):
     """The film of a call."""
     try:
         source = textwrap.dedent(inspect.getsource(function)).rstrip()
@@ -63,19 +66,28 @@ def film_function(function, args, enter):
     except (OSError, TypeError):
         name = getattr(function, "__name__", type(function).__name__)
         raise TypeError(f"film() needs the source of {name}, and finds none: give it the program as text.") from None
-    if not source.lstrip("@").startswith(("def ", "async def ")) and "\ndef " not in source:
-        raise TypeError("film() of a function needs a `def` of its own: a lambda has no statements.")
-    return shoot(source, enter, {**function.__globals__, **outside}, function.__name__, args)
+    try:
+        is_def = isinstance(ast.parse(source).body[0], ast.FunctionDef)
+    except SyntaxError:  # a lambda in the middle of a statement
+        is_def = False
+    if not is_def:
+        raise TypeError("film() of a function needs a plain `def`: a lambda has no statements, a class is no call.")
+    if inspect.ismethod(function):
+        args = function.__self__, *args
+    return shoot(source, enter, nodes, {**function.__globals__, **outside}, function.__name__, args)
 
 
-def shoot(source, enter, scope, function=None, args=()):
-    """Run the program and make the film; what is wrong with the program is told by the film."""
+def shoot(source, enter, nodes, scope, function=None, args=(), runs=None):
+    """Run the program and make the film; what is wrong with the program is told by the film.
+
+    `runs`: what the program is to Python, when it says something else, such as a cell with magics.
+    """
     lines = sum(bool(line.strip()) and not line.strip().startswith("#") for line in source.split("\n"))
     if lines > LINES:
         return Film(source, notes=[f"film() shows programs of up to {LINES} lines, and this one has {lines:,}: it has "
                                    "not run. Film the lines that matter, or one function."])  # fmt: skip
     try:
-        script = cameras.Script(source, enter)
+        script = cameras.Script(runs or source, enter, nodes)
     except SyntaxError as error:
         return Film(source, notes=[f"Line {error.lineno} is no Python: {error.msg}. Nothing has run."], error=error)
     camera = cameras.Camera(script)
@@ -161,3 +173,30 @@ def shown(frames):
     while frames and not (frames[0].graph.values or frames[0].error or frames[0].printed):
         frames = frames[1:]
     return frames
+
+
+# --- %%film ---------------------------------------------------------------------------------------------------
+
+
+def film_cell(line: str, cell: str) -> Film:
+    """Film this cell: %%film, %%film nodes=True, %%film enter=False. Its names stay as they would without a film."""
+    from IPython import get_ipython
+    from IPython.core.error import UsageError
+
+    options = dict(word.partition("=")[::2] for word in line.split())
+    if not set(options) <= {"enter", "nodes"} or not set(options.values()) <= {"True", "False"}:
+        raise UsageError(f"%%film takes enter=False and nodes=True, not {line.strip()!r}.")
+    shell = get_ipython()
+    chosen = {"enter": True, "nodes": False} | {name: word == "True" for name, word in options.items()}
+    source = cell.strip("\n")
+    return shoot(source, chosen["enter"], chosen["nodes"], shell.user_ns, runs=shell.transform_cell(source))
+
+
+def register() -> None:
+    """Make %%film known to the notebook, if there is one."""
+    shell = sys.modules["IPython"].get_ipython() if hasattr(sys.modules.get("IPython"), "get_ipython") else None
+    if shell is not None:
+        shell.register_magic_function(film_cell, "cell", "film")
+
+
+register()

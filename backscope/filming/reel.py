@@ -30,7 +30,7 @@ class Reel:
 
     def __init__(self, frames):
         self.frames = frames
-        number([frame.graph for frame in frames])
+        number([frame.graph for frame in frames] + [frame.says[0].graph for frame in frames if frame.says])
         ids = Ids()
         found = [ids.of(frame.graph) for frame in frames]
         graphs = [frame.graph for frame in frames]

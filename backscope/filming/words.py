@@ -4,6 +4,7 @@ from backscope.filming.reel import Side
 from backscope.graph import listing
 from backscope.graph.listing import count
 from backscope.graph.model import FREED, OK, STALE, UNWATCHED
+from backscope.stepping import step_text
 
 MOST = 5  # sentences of a frame; the others are counted
 NAMED = 4  # things that one sentence names
@@ -69,7 +70,10 @@ class Changes:
             self.say(POINT, f"line {lines[0]} {verb} what {self.called(i)} had saved as {slot}")
             self.marks["slot", i, slot] = "fails here"
         if frame.ran is not None:
-            for sentence in frame.says:
+            recording, one = frame.says
+            sent = [f"sent {words}" for words in step_text.sent_words(recording, one)]
+            self.say(POINT, f"got {step_text.got_words(one.step)}")
+            for sentence in sent[:3] + ([f"and {len(sent) - 3} more"] if len(sent) > 3 else []):
                 self.say(POINT, sentence)
             for i, node in self.now.nodes.items():
                 if node_key(self.now, node) == frame.ran:

@@ -4,6 +4,7 @@ import base64
 import gc
 import html
 import re
+import subprocess
 import sys
 import time
 import weakref
@@ -115,6 +116,72 @@ def test_names_of_the_caller_are_seen_and_not_touched(torch):
     assert seen.changes(0) == ["there is: x = [1., 2.], v0, a leaf that requires grad"]
 
 
+NODES = """
+w = torch.tensor([1.0, 3.0], requires_grad=True)
+loss = (w * w).sum()
+loss.backward()
+"""
+
+
+def test_backward_node_by_node(torch):
+    """With nodes=True each node of the pass has a frame; afterwards all is as it is without."""
+    seen = film(NODES, nodes=True)
+
+    assert [frame.title for frame in seen.reel.frames[2:]] == [
+        "line 3, SumBackward0 has run", "line 3, MulBackward0 has run", "line 3, AccumulateGrad has run"
+    ]  # fmt: skip
+    assert seen.changes(3) == [
+        "got [1., 1.]",
+        "sent [0] [1., 3.] to AccumulateGrad of w: 2→1",
+        "sent [1] [1., 3.] to AccumulateGrad of w: 1→0, ready, [1., 3.] + [1., 3.] = [2., 6.]",
+        "FREED: other and self of MulBackward0 (node 1)",
+    ]
+    assert seen.changes(4) == ["got [2., 6.]", "w.grad: None -> [2., 6.]"]
+    assert "has just run" in drawings(seen)[3]
+
+
+def test_a_pass_node_by_node_that_fails(torch):
+    """The nodes that ran have their frames, then comes the error; a pass that cannot begin raises what it would."""
+    seen = film(IN_PLACE, nodes=True)
+    scalar = film("y = torch.ones(2, requires_grad=True) * 2\ny.backward()", nodes=True)
+
+    assert [frame.title for frame in seen.reel.frames[6:]] == [
+        "line 7, SumBackward0 has run", "line 7, MulBackward0 has run", "line 7 raises"
+    ]  # fmt: skip
+    assert "line 5 wrote into what TanhBackward0 (node 2) had saved as result" in seen.changes(8)
+    assert "grad can be implicitly created only for scalar outputs" in str(scalar.error)
+
+
+CELLS = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("import {} as torch\\nfrom backscope import film")
+shell.run_cell(
+    "%%film nodes=True\\nw = torch.ones(1, requires_grad=True)\\n"
+    "def f(x):\\n    return x * 2\\ny = f(w)\\ny.backward()"
+)
+seen = shell.user_ns["_"]
+assert type(seen).__name__ == "Film" and len(seen) == 5, seen
+assert "line 5, MulBackward0 has run" in seen.text
+shell.run_cell("z = f(y)")
+assert shell.user_ns["z"].item() == 4 and shell.user_ns["w"].grad.item() == 2
+result = shell.run_cell("%%film colour=True\\nq = 1")
+assert type(result.error_in_exec).__name__ == "UsageError" and "q" not in shell.user_ns
+shell.run_cell("%%film\\nw = torch.ones(1)\\n%time v = w + 1")
+assert shell.user_ns["_"].error is None and shell.user_ns["v"].item() == 2
+print("fine")
+"""
+
+
+def test_a_cell_is_filmed_in_the_notebooks_own_names(torch):
+    """%%film: names stay, functions of the cell work afterwards, magics run, and a wrong option is told."""
+    call = [sys.executable, "-c", CELLS.format(torch.__name__)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=100)
+
+    assert done.stdout.endswith("fine\n"), done.stdout + done.stderr
+
+
 # --- bad input -----------------------------------------------------------------------------------------------
 
 
@@ -223,8 +290,13 @@ def test_nothing_is_kept_alive(torch, program):
 
 
 def test_what_a_film_is_not_made_of_is_refused_in_a_sentence():
-    for wrong, says in ((3, "takes a program as text, or a function; not int"), (len, "needs the source of len"),
-                        (lambda: 1, "a lambda has no statements")):  # fmt: skip
+    refused = {
+        3: "takes a program as text, or a function; not int",
+        len: "needs the source of len",
+        type("A", (), {}): "needs the source of A",
+        (lambda: 1): "a lambda has no statements",
+    }
+    for wrong, says in refused.items():
         with pytest.raises(TypeError, match=says):
             film(wrong)
     with pytest.raises(TypeError, match="takes no arguments"):

@@ -53,11 +53,10 @@ class Home:
     def __str__(self):
         if not self.rows:
             return "There are no lessons in this folder. In a terminal, `make open` brings them."
-        lines = []
+        lines = [f"{self.size()} {self.advice()}"]
         for number, _, title, minutes, done, all_ in self.rows:
             name, more = title.partition(":")[0], "" if number.isdigit() else " (optional)"
             lines.append(f"{number:3} {bar(done, all_)}  {minutes:4} minutes  {name}{more}")
-        lines.append(f"{self.size()} {self.advice()}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -100,7 +99,7 @@ class Home:
             advice = f'<a style="{link}" href="{self.next[1]}">{advice}</a>'
         return (
             '<div style="background:#FFFFFF;color:#111111;padding:8px;max-width:760px">'
-            f'<table style="border-collapse:collapse">{"".join(rows)}</table><p><b>{advice}</b></p></div>'
+            f'<p><b>{advice}</b></p><table style="border-collapse:collapse">{"".join(rows)}</table></div>'
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None):

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # How automatic differentiation really works
 #
-# This is the home page of the course. Run the cell below (click into it, then press **Shift+Enter**). It shows all lessons, how far you are, and what comes next. A click on a name opens the lesson. Run it again whenever you come back.
+# This is the home page of the course. It shows what comes next, all lessons, and how far you are. A click on a name opens the lesson. To bring the table up to date, run its cell (click into it, then press **Shift+Enter**).
 
 # %%
 from coursekit import home

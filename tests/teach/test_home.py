@@ -36,8 +36,8 @@ def test_a_newcomer_is_told_where_to_begin(folder):
     """Each lesson in order with its minutes; nothing that is no lesson."""
     lines = str(home(folder)).splitlines()
 
-    assert ["00  ..........    35 minutes  Start here", "01  ..........    60 minutes  A <graph>"] == lines[:2]
-    assert "2 lessons, about 2 hours. Begin with lesson 00, Start here." == lines[2]
+    assert ["00  ..........    35 minutes  Start here", "01  ..........    60 minutes  A <graph>"] == lines[1:]
+    assert "2 lessons, about 2 hours. Begin with lesson 00, Start here." == lines[0]
 
 
 def test_what_is_solved_fills_the_bar_and_moves_the_advice(folder):
@@ -48,9 +48,9 @@ def test_what_is_solved_fills_the_bar_and_moves_the_advice(folder):
     solve(folder, ids)
     all_ = str(home(folder))
 
-    assert 4 <= some.splitlines()[0].count("#") <= 5
+    assert 4 <= some.splitlines()[1].count("#") <= 5
     assert "Go on with lesson 00" in some
-    assert 10 == all_.splitlines()[0].count("#")
+    assert 10 == all_.splitlines()[1].count("#")
     assert "Go on with lesson 01, A <graph>." in all_
 
 
@@ -67,6 +67,7 @@ def test_names_are_links_and_nothing_is_html_by_accident(folder):
 
     assert 'href="00_start_here.ipynb">00 · Start here</a>' in page
     assert "A &lt;graph&gt;" in page
+    assert page.index("Begin with lesson 00") < page.index("<table")
 
 
 def test_without_lessons_there_is_a_sentence(tmp_path):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One lesson while it is written: build it, keep its rules, run its claims and its notebook again, prove its exercises.
+"""One lesson while it is written: build it, keep its rules, run its claims, run it again (also on PyTorch), prove it.
 
     python tools/lesson.py 07            (make lesson L=07)
     python tools/lesson.py 07b --watch   again at each save of the lesson's files (make lesson L=07b WATCH=1)
@@ -10,6 +10,7 @@ minutes and those of the piece of one's own engine. The title cell and README ma
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -73,13 +74,14 @@ def lines_in(code):
 def steps(number):
     """What is run for a lesson, in order: (words, command)."""
     stem = folder_of(number).name
-    tests = [f"notebooks/{stem}.ipynb", f"lessons/{stem}/claims.py", "tests/lessons/test_lessons.py"]
+    tests = [f"notebooks/{stem}.ipynb", f"lessons/{stem}/claims.py"]
+    tests += ["tests/lessons/test_lessons.py", "tests/lessons/test_swap.py"]
     python = [sys.executable, "-m"]
     strict = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg"]
     chosen = ["-k", f"ipynb or claims or {stem}", "-p", "tests.quick_start", "-p", "no:cacheprovider", *strict]
     return [
         ("build", [sys.executable, "tools/build_notebooks.py", number]),
-        ("rules, claims, notebook again", [*python, "pytest", "-q", *chosen, *tests]),
+        ("rules, claims, nbval, swap", [*python, "pytest", "-q", *chosen, *tests]),
         ("proof", [*python, "coursekit.judge.prove", number]),
     ]
 
@@ -88,7 +90,8 @@ def once(number):
     """Run every step, stop at the first that fails, tell the minutes. True when all is well."""
     for words, command in steps(number):
         begun = time.monotonic()
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        only = {**os.environ, "COURSE_LESSON": folder_of(number).name}
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=only)
         verdict = "ok" if done.returncode == 0 else "FAILED"
         print(f"{words:30} {verdict} ({time.monotonic() - begun:.0f} s)", flush=True)
         if done.returncode:

@@ -96,6 +96,11 @@ class Lesson:
             result = ex.Result(exercise.id, "noted", text)
         show_card(cards.verdict(result))
 
+    @property
+    def stage(self):
+        """The lesson's own helpers, the code that only feeds a chart: stage.py in its folder."""
+        return discovery.import_from_lessons(f"{discovery.folder_of(self.number).name}.stage")
+
     @in_words
     def run(self, program, *args, after=None):
         """Call a program and show whatever comes: prints, a value, a picture or an error.

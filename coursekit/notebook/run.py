@@ -62,7 +62,7 @@ def outcome(program, args):
             remember(raised)
             error = one_line(raised)
         else:
-            if hasattr(value, "_repr_mimebundle_"):
+            if hasattr(value, "_repr_mimebundle_") or hasattr(value, "text"):
                 shown.append(value)
             elif value is not None:
                 end.append(f"returns {value!r}")

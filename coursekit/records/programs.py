@@ -244,6 +244,13 @@ for name, program in programs.items():
     except RuntimeError as error:
         print(f"{name}: {functions_of(error)[0]}")
 """,
+    "handed again and again": """\
+x, g, held = torch.ones(2, requires_grad=True), torch.ones(2, 1), []
+for _ in range(6):
+    x.view(2, 1).backward(g)
+    held.append(x.grad[0].item())
+print("x.grad after each pass:", held)
+""",
     "handed to backward": """\
 x, given = torch.ones(2, requires_grad=True), torch.ones(2, 1)
 x.view(2, 1).backward(given)

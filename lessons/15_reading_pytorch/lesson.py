@@ -926,7 +926,7 @@ differences()
 #
 # The first two rows show that there may be many ways to one result. For a whole LSTM, PyTorch calls a library made for it (oneDNN, once called MKL-DNN) which computes all steps at once, backward too. So the graph has a single node. Ours has every step in it, and you could draw it.
 #
-# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05.6). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node. In row five, ours tells you more than PyTorch does.
+# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05b.1). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node. In row five, ours tells you more than PyTorch does.
 #
 # The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:
 

@@ -13,7 +13,6 @@ STILL = {
     "02": "minutes spoilt order",
     "03": "minutes spoilt order",
     "04": "minutes spoilt",
-    "05": "minutes spoilt order",
     "06": "minutes spoilt order",
     "07": "minutes spoilt order",
     "08": "minutes spoilt",

@@ -29,10 +29,14 @@ LIBRARY = "torch" if importlib.util.find_spec("torch") or os.environ.get("COURSE
 
 @functools.cache
 def run_all() -> dict[str, list | dict]:
-    """What swap_runner saw in each committed notebook, and in the mini notebook that tests this file, by name."""
+    """What swap_runner saw in each committed notebook, and in the mini notebook that tests this file, by name.
+
+    With COURSE_LESSON=05b_name, as tools/lesson.py has it, only in that one.
+    """
+    stems = [stem for stem in ALL if stem == os.environ.get("COURSE_LESSON", stem)]
     with tempfile.TemporaryDirectory(prefix="course-swap-") as out:
         nbformat.write(SWAPPED, Path(out) / "mini.ipynb")
-        paths = [*(NOTEBOOKS / f"{stem}.ipynb" for stem in ALL), Path(out) / "mini.ipynb"]
+        paths = [*(NOTEBOOKS / f"{stem}.ipynb" for stem in stems), Path(out) / "mini.ipynb"]
         command = [sys.executable, str(RUNNER), out, LIBRARY, *map(str, paths)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         seen = {p.stem: json.loads(p.read_text(encoding="utf-8")) for p in Path(out).glob("*.json")}

@@ -1,4 +1,4 @@
-"""Exercise 05.3: repair the micro-batches."""
+"""Exercise 05.2: repair the micro-batches."""
 
 import random
 import weakref
@@ -95,7 +95,7 @@ def _pair(torch, size):
 ACC = "def accumulate(torch, w, parts):\n"
 
 EXERCISE = Exercise(
-    id="05.3", kind="repair", title="Repair the micro-batches", minutes=8, difficulty=2, puzzles=(14,),
+    id="05.2", kind="repair", title="Repair the micro-batches", minutes=8, difficulty=2, puzzles=(14,),
     question="Afterwards `w.grad` must have gained the gradient of the mean squared error over all samples of all "
     "parts; each part gets a backward of its own.",
     name="accumulate",

@@ -1,4 +1,4 @@
-"""Exercise 05.4: put the lines in order."""
+"""Exercise 05.3: put the lines in order."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from lessons.shared import agree
@@ -48,7 +48,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="05.4", kind="reorder", title="Put the lines in order", minutes=2, difficulty=1, puzzles=(12,),
+    id="05.3", kind="reorder", title="Put the lines in order", minutes=2, difficulty=1, puzzles=(12,),
     question="A: `w.grad = None`, B: `loss.backward()`, C: the update, D: the loss. Give an order, as a string, that "
     "makes every pass of the loop one correct step of gradient descent.",
     name="order", starter="order = None\n",

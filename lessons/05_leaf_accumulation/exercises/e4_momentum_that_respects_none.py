@@ -1,4 +1,4 @@
-"""Exercise 05.5: momentum that respects None."""
+"""Exercise 05.4: momentum that respects None."""
 
 import random
 
@@ -115,7 +115,7 @@ def _short(numbers):
 STEP = "def momentum(torch, p, v, lr, mu):\n"
 
 EXERCISE = Exercise(
-    id="05.5", kind="repair", title="Momentum that respects None", minutes=5, difficulty=2, puzzles=(13,),
+    id="05.4", kind="repair", title="Momentum that respects None", minutes=5, difficulty=2, puzzles=(13,),
     question="One step of SGD with momentum: v becomes mu times itself plus the gradient, then p moves by -lr times "
     "v. Same tensors afterwards; p.grad is only read; without a gradient, nothing is touched.",
     name="momentum", starter=STEP + "    v = mu * v + p.grad\n    p = p - lr * v\n",

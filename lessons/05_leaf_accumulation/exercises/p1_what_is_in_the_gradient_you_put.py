@@ -8,16 +8,16 @@ from lessons.shared import agree
 def truth(torch):
     """The program of the question."""
     w = torch.tensor([1.0, 2.0], requires_grad=True)
-    (w * 3).sum().backward()
+    (w.sum() * 3).backward()
     g = w.grad
-    (w * 5).sum().backward()
+    (w.sum() * 5).backward()
     return g.tolist()
 
 
 EXERCISE = Predict(
     id="05.p1", title="What is in the gradient you put aside?", minutes=1, difficulty=1, puzzles=(12,),
-    question="`(w * 3).sum().backward()`, then `g = w.grad`, then `(w * 5).sum().backward()`. What does `g` hold? Two "
-    "numbers in a list.",
+    question="The first pass sends a 3 to each element of `w`. Then `g = w.grad`. The second pass sends a 5 to each. "
+    "What does `g` hold? Two numbers in a list.",
     hints=(
         "There are two questions in one: what does the second pass do to `.grad`, and is `g` a copy?",
         "In Python, `g = w.grad` gives a second name to one object.",
@@ -38,13 +38,14 @@ EXERCISE = Predict(
         Mistake("multiplied", "15 multiplies the slopes; that happens along one path, and these are two separate "
                 "passes.", [15, 15]),
         Mistake("averaged", "4 is the average of 3 and 5; nothing here divides by the number of passes.", [4, 4]),
-        Mistake("the first, times w", "That is 3 times w, the result of the product. The slope of w * 3 is 3; and "
-                "the second pass comes too.", [3, 6]),
-        Mistake("the second, times w", "That is 5 times w, the result of the second product. The slope of w * 5 is 5; "
-                "and the first pass has left something.", [5, 10]),
+        Mistake("the first, times w", "That is 3 times w. The slope of `w.sum() * 3` is 3 for each element, whatever "
+                "w is; and the second pass comes too.", [3, 6]),
+        Mistake("the second, times w", "That is 5 times w. The slope of `w.sum() * 5` is 5 for each element, whatever "
+                "w is; and the first pass has left something.", [5, 10]),
         Mistake("cleared by itself", "Nothing clears a gradient by itself: neither a pass nor a second name for it.",
                 [0, 0]),
-        Mistake("times w", "That is 8 times w. The slope of w * 8 is 8, whatever w is.", [8, 16]),
+        Mistake("times w", "That is 8 times w. The slope of `w.sum() * 8` is 8 for each element, whatever w is.",
+                [8, 16]),
     ),
-    reveals=("8., 8.", "what arrives is added", "from 3s to 8s"),
+    reveals=("8., 8.", "added to the 3s", "gives a second name"),
 )  # fmt: skip

@@ -43,5 +43,5 @@ EXERCISE = Predict(
                 "first part.", 10),
         Mistake("halved", "3 divides twice; nothing divides again after the loop.", 3),
     ),
-    reveals=("tensor(6.)", "mean of means", "is 6 and not 4"),
+    reveals=("tensor(6.)", "6 and not 4", "mean of their means"),
 )  # fmt: skip

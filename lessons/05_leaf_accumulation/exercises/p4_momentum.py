@@ -1,4 +1,4 @@
-"""Exercise 05.p3: momentum, zero and None."""
+"""Exercise 05.p4: momentum, zero and None."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -17,9 +17,9 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="05.p3", title="Zero, None and momentum", minutes=2, difficulty=2, puzzles=(13,),
-    question="Momentum 0.9, learning rate 1, `w` is 1 and the velocity 0. The gradients are 1, then 0, then None. "
-    "What is `w` after each of the three steps? A list of three numbers.",
+    id="05.p4", title="Zero, None and momentum", minutes=2, difficulty=2, puzzles=(13,),
+    question="SGD with momentum 0.9, learning rate 1, `w` is 1 and the velocity 0. The gradients are 1, then 0, then "
+    "None. What is `w` after each of the three steps? A list of three numbers.",
     hints=(
         "Write down the velocity after each step, too. It is not cleared between steps.",
         "With the gradient 0 the first of the two lines still has a term that is not 0.",
@@ -48,5 +48,5 @@ EXERCISE = Predict(
         Mistake("the gradient alone", "Your second step moves by a tenth: it has 0.1 times the velocity. What remains "
                 "of it is 0.9 times.", [0, -0.1, -0.1]),
     ),
-    reveals=("-0.9,", "moved by 0.9"),
+    reveals=("-0.9,", "fades to 0.9", "moves `w` by 0.9"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 05.p7: what does the hook print?"""
+"""Exercise 05.p5: what does the hook print?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -22,7 +22,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="05.p7", title="What does the hook print?", minutes=1, difficulty=1,
+    id="05.p5", title="What does the hook print?", minutes=1, difficulty=1,
     question="`a` has a hook that prints each gradient that reaches it, and `(a * 3 + a * 5).sum().backward()` runs. "
     "With which numbers is the hook called? A list with one number for each call.",
     hints=(
@@ -48,5 +48,5 @@ EXERCISE = Predict(
         Mistake("one path only", "That is one of the two paths. What comes along the other one is not lost.", [5],
                 also=([3],)),
     ),
-    reveals=("arrives at a: tensor([8., 8.])", "The hook ran once"),
+    reveals=("arrives at a: tensor([8., 8.])", "the hook ran once"),
 )  # fmt: skip

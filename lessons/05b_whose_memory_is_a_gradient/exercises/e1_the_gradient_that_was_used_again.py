@@ -1,4 +1,4 @@
-"""Exercise 05.6: the gradient that was used again."""
+"""Exercise 05b.1: the gradient that was used again."""
 
 import random
 
@@ -81,7 +81,7 @@ PASSES = "def passes(torch, x, g, times):\n"
 LOOP = "    for _ in range(times):\n"
 
 EXERCISE = Exercise(
-    id="05.6", kind="repair", title="The gradient that was used again", minutes=8, difficulty=2, puzzles=(26,),
+    id="05b.1", kind="repair", title="The gradient that was used again", minutes=8, difficulty=2, puzzles=(26,),
     question="`times` passes hand the same `g` to backward. Repair it so that x.grad gains `times` times `g`, and no "
     "gradient that arrives at x while x.grad is None shares memory with `g` or with the gradient of another pass.",
     name="passes", starter=PASSES + LOOP + "        x.view(-1, 1).backward(g)\n",

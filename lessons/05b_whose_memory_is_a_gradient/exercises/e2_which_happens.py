@@ -1,4 +1,4 @@
-"""Exercise 05.2: which happens?"""
+"""Exercise 05b.2: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -49,7 +49,7 @@ def measure(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="05.2", title="Which happens?", minutes=8, difficulty=3, puzzles=(12,),
+    id="05b.2", title="Which happens?", minutes=8, difficulty=3, puzzles=(12,),
     question="For each of the programs A to F: raises now, raises at backward, silently wrong, or fine?",
     name="verdicts",
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 05.p6: two ways of clearing."""
+"""Exercise 05b.p1: two ways of clearing."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -38,7 +38,7 @@ def _one(each):
 
 
 EXERCISE = Predict(
-    id="05.p6", title="Two ways of clearing", minutes=1, difficulty=1, puzzles=(12,),
+    id="05b.p1", title="Two ways of clearing", minutes=1, difficulty=1, puzzles=(12,),
     question="Two passes each send a 7 to every element of `v`. The first gradient is put aside as `first`, and "
     "cleared with `v.grad = None`; the second as `second`, and cleared with `v.grad.zero_()`. What does each hold?",
     hints=(
@@ -61,5 +61,5 @@ EXERCISE = Predict(
         Mistake("second pass added", "The second pass did not add to `first`. `v.grad` was None by then, so it stored "
                 "a tensor of its own.", [14, 0], also=([14, 14], [7, 14], [0, 14])),
     ),
-    reveals=("the first one survived", "first: tensor([7., 7.])"),
+    reveals=("first: tensor([7., 7.])", "only made `v` forget"),
 )  # fmt: skip

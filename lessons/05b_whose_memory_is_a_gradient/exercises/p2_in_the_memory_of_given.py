@@ -1,4 +1,4 @@
-"""Exercise 05.p4: which gradient arrives in the caller's memory?"""
+"""Exercise 05b.p2: which gradient arrives in the caller's memory?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -21,7 +21,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="05.p4", title="In the memory of given", minutes=1, difficulty=2, puzzles=(26,),
+    id="05b.p2", title="In the memory of given", minutes=1, difficulty=2, puzzles=(26,),
     question="`given` goes backward through `x.view(2, 1)`, and then a clone of it. Does the gradient that arrives at "
     "`x` lie in the memory of `given`? A list of two, True or False for each pass.",
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 05.p5: what does `given` hold in PyTorch?"""
+"""Exercise 05b.p3: what does `given` hold in PyTorch?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -25,7 +25,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="05.p5", title="What does given hold?", minutes=1, difficulty=2, puzzles=(26,),
+    id="05b.p3", title="What does given hold?", minutes=1, difficulty=2, puzzles=(26,),
     question="In PyTorch `x.view(2, 1).backward(given)` runs, and then the same with `given.clone()`. `given` was "
     "ones. Which two numbers does it hold at the end? A list.",
     hints=(
@@ -50,5 +50,5 @@ EXERCISE = Predict(
         Mistake("only one of the two", "Both numbers of given lie in the memory of `x.grad`, and a 1 arrives for each.",
                 [2, 1], also=([1, 2],)),
     ),
-    reveals=("[[2.0], [2.0]]", "`given` holds 2s"),
+    reveals=("[[2.0], [2.0]]", "and so into `given`"),
 )  # fmt: skip

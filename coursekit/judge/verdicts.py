@@ -5,7 +5,7 @@ import sys
 from coursekit.notebook.card import show_card
 
 waiting = {}  # exercise id: the card with its verdict
-explanations = []  # texts in Markdown for the end of the cell that is running
+at_the_end = {}  # {text: what shows it} for the end of the cell that is running
 made_now = False  # whether the cell that is running made one of the predictions
 
 
@@ -21,32 +21,30 @@ def after_the_next_cell(ident, card):
     return True
 
 
-def explain_after_this_cell(text):
-    """Show this Markdown, if there is any, at the end of the cell that is running: once, however many calls ask."""
+def once_in_this_cell(card):
+    """Show this at the end of the cell that is running, once, however many calls ask; at once where no cells are."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is not None and text and text not in explanations:
+    if shell is None:
+        show_card(card)
+    else:
         listen(shell)
-        explanations.append(text)
+        at_the_end[card.text] = card
 
 
 def listen(shell):
     """Have `show_waiting` called after each cell from now on."""
-    if not waiting and not explanations:
+    if not waiting and not at_the_end:
         shell.events.register("post_run_cell", show_waiting)
 
 
 def show_waiting(_):
-    """Called by the notebook after each cell, as long as a verdict or an explanation waits."""
+    """Called by the notebook after each cell, as long as something waits."""
     global made_now
     if made_now:
         made_now = False
         return
-    from IPython.display import Markdown, display
-
-    for card in waiting.values():
+    for card in [*waiting.values(), *at_the_end.values()]:
         show_card(card)
-    for text in explanations:
-        display(Markdown(text))
     waiting.clear()
-    explanations.clear()
+    at_the_end.clear()
     sys.modules["IPython"].get_ipython().events.unregister("post_run_cell", show_waiting)

@@ -39,9 +39,10 @@ def run(program, args, after, kept, number):
     if after is not None and not published():
         entry = kept.entry(after)
         if "first" not in entry and not entry.get("solution_seen"):
-            show_card(cards.words(PREDICT_FIRST.format(id=after)))
+            verdicts.once_in_this_cell(cards.words(PREDICT_FIRST.format(id=after)))
             return
-        verdicts.explain_after_this_cell(told_below(number, after))
+        if text := told_below(number, after):
+            verdicts.once_in_this_cell(markdown(text))
     shown, text, error = outcome(program, args)
     called = getattr(program, "__name__", type(program).__name__)
     if text or error or not shown:
@@ -92,7 +93,9 @@ def told_below(number, after):
     if shell is None or folder is None:
         return ""
     here, texts = call_in(shell.user_ns.get("In", [""])[-1]), telling(folder / "lesson.py", after)
-    return "\n\n".join(texts.get(here) or next(iter(texts.values()), []))
+    if here not in texts:  # a learner has changed the line
+        here = next((line for line, found in texts.items() if found), here)
+    return "\n\n".join(texts.get(here, []))
 
 
 def telling(path, after):
@@ -101,11 +104,22 @@ def telling(path, after):
     for cell in cells_of(path.read_text(encoding="utf-8")):
         if cell.kind == "code":
             line = call_in(cell.source) if re.search(rf"after=[\"']{re.escape(after)}[\"']", cell.source) else None
+            if line:
+                found[line] = []
         elif "tells" not in cell.tags:
             line = None
         elif line:
-            found.setdefault(line, []).append(cell.source)
+            found[line].append(cell.source)
     return found
+
+
+def markdown(text):
+    """A text in Markdown that a notebook shows as such. (IPython has a class for it, with no text for terminals.)"""
+    from IPython.display import Markdown
+
+    shown = Markdown(text)
+    shown.text = text
+    return shown
 
 
 def call_in(source):

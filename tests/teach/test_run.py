@@ -32,6 +32,9 @@ L.run(second, 3, after="98.p1")
 
 # %% [markdown] tags=["tells"]
 # And of that.
+
+# %%
+L.run(third, after="98.p1")
 """
 
 
@@ -126,6 +129,7 @@ def test_the_texts_that_tell_belong_to_the_cell_above_them(tmp_path):
     assert run.telling(tmp_path / "lesson.py", "98.p1") == {
         'L.run(first, after="98.p1")': ["Because of this.", "> **The rule.** So it is."],
         'L.run(second, 3, after="98.p1")': ["And of that."],
+        'L.run(third, after="98.p1")': [],
     }
     assert run.telling(tmp_path / "lesson.py", "98.p2") == {}
     assert run.call_in('x = 1\nL.run(first, after="98.p1")  # mine') == 'L.run(first, after="98.p1")  # mine'
@@ -148,16 +152,15 @@ def test_an_explanation_comes_once_after_the_verdict(monkeypatch):
     """Below a cell with two runs: the verdict on the prediction, then the text, once; afterwards nobody listens."""
     shell, shown = Shell(), []
     monkeypatch.setattr(verdicts, "waiting", {})
-    monkeypatch.setattr(verdicts, "explanations", [])
+    monkeypatch.setattr(verdicts, "at_the_end", {})
     monkeypatch.setattr(verdicts, "made_now", False)
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    monkeypatch.setattr("IPython.display.display", lambda each: shown.append(each.data))
     monkeypatch.setattr(verdicts, "show_card", shown.append)
     assert verdicts.after_the_next_cell("98.p1", "the verdict")
     verdicts.show_waiting(None)
     for _ in range(2):
-        verdicts.explain_after_this_cell("the text")
+        verdicts.once_in_this_cell(run.markdown("the text"))
     verdicts.show_waiting(None)
 
-    assert shown == ["the verdict", "the text"]
+    assert [getattr(each, "data", each) for each in shown] == ["the verdict", "the text"]
     assert shell.called == []

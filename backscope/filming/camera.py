@@ -197,13 +197,18 @@ class Script:
             call.func, call.args = given.func, [*given.args, call.func.value, *call.args]
 
     def block(self, one, where, quiet):
-        """An `if`, `with`, `try` or `match`: what stands in it."""
+        """An `if`, `with`, `try` or `match`: what stands in it. A `with` may catch an error, as `suppress` does."""
         for handler in getattr(one, "handlers", ()):
             handler.body = [self.call(CAUGHT, handler, where, "locals()"), *self.body(handler.body, where, quiet)]
         for part in [one, *getattr(one, "cases", ())]:
             for name in ("body", "orelse", "finalbody"):
                 if getattr(part, name, None):
                     setattr(part, name, self.body(getattr(part, name), where, quiet))
+        if isinstance(one, (ast.With, ast.AsyncWith)) and not quiet:
+            passes_on = ast.copy_location(ast.Raise(), one)
+            body = [self.call(CAUGHT, one, where, "locals()"), passes_on]
+            handler = ast.copy_location(ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, body), one)
+            one.body = [ast.copy_location(ast.Try(one.body, [handler], [], []), one)]
 
 
 def in_a_pass(frame):
@@ -257,6 +262,7 @@ class Camera:
         self.times, self.left_out, self.steps = Counter(), 0, 0
         self.printed, self.hushed, self.fault = Printed(), False, None
         self.latest = None
+        self.told = None  # the error that the last frame shows
 
     def run(self, scope, function=None, args=()):
         """Run the program with these names; a function, with these arguments."""
@@ -284,7 +290,7 @@ class Camera:
         finally:
             _here.camera = None
             modes.set_back()
-            self.scope = self.hidden = self.top = None
+            self.scope = self.hidden = self.top = self.told = None
             if not self.script.defines:
                 for name in CALLS:
                     scope.pop(name, None)
@@ -298,6 +304,7 @@ class Camera:
 
     def tick(self, first, last, column, where, scope):
         self.turn()
+        self.told = None
         self.times[first, column] += 1
         times = self.times[first, column]
         again = f", time {times}" if times > 1 else ""
@@ -312,8 +319,9 @@ class Camera:
         self.turn()
         lines, title = self.place(error)
         self.scope, self.where = scope, where
-        if not in_a_pass(sys._getframe(2)):
-            self.shoot(lines, title + ", and the program catches it", error)
+        if not in_a_pass(sys._getframe(2)) and error is not self.told:
+            self.told = error
+            self.shoot(lines, title, error)
 
     def backward(self, first, last, where, scope, *given, **options):
         """A pass node by node: a frame for each."""
@@ -361,6 +369,8 @@ class Camera:
         """The last frame: what was raised, by which line, and which line is to blame."""
         lines, title = self.place(error)
         self.latest = self
+        if error is self.told and self.frames[-1].error:
+            self.frames.pop()  # it was told when it passed through a `with`
         self.shoot(lines, title, error)
         self.error = without_frames(error)
 

@@ -13,6 +13,7 @@ from backscope.pictures.style import MONO, as_image, in_short
 LEFT, GAP = 214, 14  # pixels: the source has at least this much beside the picture; between the two
 ROOM = 712  # what a card has inside the column of a lesson
 SMALLEST = 0.86  # to what part of its size a wide picture may be shrunk to stand beside the source
+LARGEST = 360_000  # letters of all pictures together
 HIGHEST = 660  # of what is seen of a picture at once; more is scrolled to where something changed
 
 CARD = (
@@ -76,7 +77,10 @@ def card(film):
     wide = film.pages[0].width if film.pages else 0
     beside = ROOM - LEFT - GAP
     shrunk = min(1, beside / wide) if wide and beside / wide >= SMALLEST else 1
-    frames = "".join(frame(film, k, shrunk) for k in range(len(film)))
+    images, left_out = images_of(film, shrunk)
+    if left_out:
+        head += f"<div>{escape(left_out)}</div>"
+    frames = "".join(frame(film, k, image) for k, image in enumerate(images))
     basis = f"{wide * shrunk:.0f}px" if wide else "300px"
     return (
         f'<div class="bs-film" style="{CARD}"><div>{title}{head}</div>'
@@ -108,7 +112,29 @@ def number(n):
     return f"{n:>2}  ".replace(" ", "&#160;")
 
 
-def frame(film, k, shrunk):
+def images_of(film, shrunk):
+    """(one image for each frame, a sentence on those that are left out to keep the card small)."""
+    images = [as_image(page.svg(shrunk), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
+    room, kept = LARGEST - len(images[-1]), 0
+    while kept < len(images) - 1 and room >= len(images[kept]):
+        room -= len(images[kept])
+        kept += 1
+    if kept == len(images) - 1:
+        return images, ""
+    says = (
+        f"Frames {kept + 1} to {len(images) - 1} are in words: the card would be too large. enter=False, or a part of "
+    )
+    return [*images[:kept], *[""] * (len(images) - 1 - kept), images[-1]], says + "the program, has pictures for all."
+
+
+def alt(film, k):
+    """A frame for those who cannot see it."""
+    seen = film.reel.frames[k]
+    line = f"{seen.title}: {words.code_of(film.source, seen)}".rstrip(": ") + "."
+    return in_short([line, *(one.rstrip(".") + "." for one in film.changes(k))])
+
+
+def frame(film, k, picture):
     """One frame: what the line did, and the picture."""
     seen, says = film.reel.frames[k], film.changes(k)
     title = f"{k + 1}. {seen.title}"
@@ -118,10 +144,6 @@ def frame(film, k, shrunk):
     data += ' data-raises="1"' * bool(seen.error)
     if seen.culprit and seen.culprit[2][0]:
         data += ' data-spoilt="{}-{}"'.format(*seen.culprit[2])
-    picture = ""
-    if film.pages:
-        alt = in_short([f"{seen.title}: {code}".rstrip(": ") + ".", *(one.rstrip(".") + "." for one in says)])
-        picture = as_image(film.pages[k].svg(shrunk), alt)
     return (
         f'<details{data}{" open" * (not k)} style="margin:0"><summary style="cursor:pointer">'
         f"<b>{escape(title)}</b> <code>{escape(code)}</code></summary>"

@@ -89,7 +89,8 @@ class Changes:
         elif not new.requires_grad:
             parts.append("frozen" if new.frozen else "no grad")
         if new.view_of is not None:
-            parts.append(f"a view of {self.now.title(new.view_of)}")
+            base = self.now.values[new.view_of]
+            parts.append(f"a view of {base.name}" if base.named else "a view")
         parts += self.shares(i)
         if new.node is not None:
             parts.append(f"made by {self.called(new.node)}")
@@ -106,7 +107,7 @@ class Changes:
         """With whom a value shares its memory, in words."""
         beside = [j for memory in self.now.memories if i in memory.members for j in memory.members if j != i]
         view = self.now.values[i].view_of
-        others = [self.now.title(j) for j in beside if j != view]
+        others = [self.now.title(j) for j in beside if j != view and self.now.values[j].named]
         found = ["shares memory and counter with " + ", ".join(others)] if others and view is None else []
         own = [self.now.title(a) for a, b in self.now.other_counter if b == i]
         return found + [f"shares the memory of {title}, with a counter of its own" for title in own[:1]]
@@ -182,12 +183,14 @@ class Changes:
         names = {value.name for value in self.now.values.values()}
         self.gone_values = [i for i in self.old.values if i not in self.now.values]
         self.gone_nodes = [i for i in self.old.nodes if i not in self.now.nodes]
-        lost = [self.old.title(i) for i in self.gone_values if self.old.title(i) not in names]
+        lost = [i for i in self.gone_values if self.old.values[i].named and self.old.title(i) not in names]
+        lost = [self.old.title(i) for i in lost]
         if lost:
             self.say(GONE, f"gone: {some(lost)}")
         lost = [self.old.node_title(i) for i in self.gone_nodes if not self.old.nodes[i].accumulates]
         if lost:
-            self.say(GONE, f"gone: {some(lost)}" + (", with what they saved" if self.saved(self.gone_nodes) else ""))
+            them = f", with what {'it' if len(lost) == 1 else 'they'} saved" if self.saved(self.gone_nodes) else ""
+            self.say(GONE, f"gone: {some(lost)}{them}")
 
     def saved(self, nodes):
         return any(slot.state != FREED for i in nodes for slot in self.old.nodes[i].slots.values())

@@ -1,6 +1,7 @@
 """film: a program statement by statement; the same words on both libraries; nothing that goes wrong is ours."""
 
 import base64
+import contextlib
 import gc
 import html
 import re
@@ -14,7 +15,7 @@ import pytest
 import course_lib
 from backscope import film
 
-REF = weakref.ref  # for the programs, which see the names of this file
+REF, SUPPRESS = weakref.ref, contextlib.suppress  # for the programs, which see the names of this file
 IN_PLACE = """
 w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
 x = torch.tensor([0.2, 0.4, 0.8])
@@ -114,6 +115,32 @@ def test_names_of_the_caller_are_seen_and_not_touched(torch):
     assert y == "mine" and x.grad.tolist() == [2.0, 4.0]
     assert seen.reel.frames[0].title == "before the first line"
     assert seen.changes(0) == ["there is: x = [1., 2.], v0, a leaf that requires grad"]
+
+
+CAUGHT = """
+w = torch.ones(1, requires_grad=True)
+y = w.exp()
+y.mul_(2)
+with SUPPRESS(RuntimeError):
+    y.backward()
+try:
+    y.backward()
+except RuntimeError:
+    z = w * 2
+with torch.no_grad():
+    raise ValueError("end")
+"""
+
+
+def test_an_error_that_the_program_catches_has_a_frame(torch):
+    """Whether `except` catches it or a `with`; one that ends the film is told once."""
+    seen = film(CAUGHT)
+
+    assert [frame.title for frame in seen.reel.frames[3:]] == [
+        "line 5 raises", "line 7 raises", "line 9", "line 11 raises"
+    ]  # fmt: skip
+    assert seen.changes(3)[1] == "line 3 wrote into what ExpBackward0 (node 1) had saved as result"
+    assert isinstance(seen.error, ValueError)
 
 
 NODES = """

@@ -31,10 +31,11 @@
 # | a custom Function keeps too much | `draw(y)`: what ctx holds | [A tensor kept on ctx, without a version check](#A-tensor-kept-on-ctx,-without-a-version-check) |
 # | the graph is too large to read | `draw(model, loss, open="blocks.1")` | [open: one part of a large graph](#open:-one-part-of-a-large-graph) |
 # | something changed, and you do not know what | `compare(before, after)` | [What a write changed](#What-a-write-changed) |
+# | you want to see what one line does, or which line did it | `film("…")`, `%%film` | [A film of an error](#A-film-of-an-error) |
 
 # %%
 import course_lib as torch
-from backscope import compare, draw, explain, ledger, step, watch
+from backscope import compare, draw, explain, film, ledger, step, watch
 from coursekit import expect_error
 
 draw.legend()
@@ -486,6 +487,93 @@ step(loss)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = (x * x).exp()
 step(y, gradient=torch.tensor([1.0, 0.0])).part(1, 2)
+
+# %% [markdown]
+# ## film: a program, line by line
+#
+# ### A film of an error
+#
+# Notice: Turn the pages with the buttons, the slider or the arrow keys; every box keeps its place. The line that has run has a ground, what it changed is amber. In frame 5 `h *= gate` makes what Tanh saved STALE; in frame 7 `backward()` raises, and the line that is to blame has an edge. The error ends the film and is not raised: `.error` holds it. In a notebook of your own, `%%film` on the first line of a cell films that cell.
+
+# %%
+film("""
+w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+x = torch.tensor([0.2, 0.4, 0.8])
+gate = torch.tensor([0.0, 2.0, 2.0])
+h = torch.tanh(w * x)
+h *= gate
+loss = h.sum()
+loss.backward()
+""")
+
+# %% [markdown]
+# ### A film of two passes
+#
+# Notice: The second `backward()` adds to `w.grad`, and each pass frees what its graph saved. What a name lets go of is seen to go. `s` looks at the memory of `w`: a write through `.data` changes both, and what Mul saved, and no counter moves.
+
+# %%
+film("""
+w = torch.tensor([1.0, 3.0], requires_grad=True)
+loss = (w * w).sum()
+loss.backward()
+loss = (w * w).sum()
+loss.backward()
+w.grad.zero_()
+s = w.detach()
+out = (w * s).sum()
+w.data.mul_(2)
+out.backward()
+""")
+
+# %% [markdown]
+# ### nodes=True: backward node by node
+#
+# Notice: The statement `loss.backward()` has a frame for each node that runs: what it got, what it sent to whom, what it freed.
+
+# %%
+film(
+    """
+x = torch.tensor([2.0], requires_grad=True)
+a = x.sin()
+loss = a * a.exp()
+loss.backward()
+""",
+    nodes=True,
+)
+
+# %% [markdown]
+# ### film of a function, with loops and calls entered
+#
+# Notice: `film(function, *args)` calls the function and films its body. A loop shows each of its turns, and stays in its place. Functions that a program defines itself are entered.
+
+# %%
+def descend(w, rate):
+    for _ in range(2):
+        loss = (w - 1) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= rate * w.grad
+        w.grad = None
+
+
+film(descend, torch.tensor([3.0], requires_grad=True), 0.25)
+
+# %% [markdown]
+# ### enter=False: a loop or a call is one frame
+#
+# Notice: The same three lines twice: what two turns changed is told at once. A film has 30 lines, 40 frames and 60 nodes at most; of what is longer it says so.
+
+# %%
+film(
+    """
+y = x = torch.tensor([1.0], requires_grad=True)
+for k in range(2):
+    y = y.exp()
+    y += k
+y.backward()
+""",
+    enter=False,
+)
 
 # %% [markdown]
 # ## watch: what happened to saved tensors

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from backscope import compare, draw, explain, ledger, step, watch
+from backscope import compare, draw, explain, film, ledger, step, watch
 from backscope.pictures.legend import SIGNS
 from tests.teach import gallery
 from tests.teach.refusals import raises
@@ -44,14 +44,16 @@ def test_each_symptom_leads_to_a_picture():
 def test_every_option_is_shown():
     """Each option of an instrument stands in a cell of the gallery; `names` means the same to all."""
     options = {draw: ("names", "detail", "open"), step: ("gradient",), watch: ("names",), ledger: ("leaves",)}
+    options[film] = "enter", "nodes"
     for instrument, names in options.items():
         for name in names:
-            assert re.search(rf"\b{instrument.__name__}\([^\n]*\b{name}=", gallery.SOURCE), (instrument, name)
+            call = rf"\b{instrument.__name__}\((?:[^\n]*|\n[^#]*)\b{name}="
+            assert re.search(call, gallery.SOURCE), (instrument, name)
 
 
 def test_help_tells_parameters_result_and_limits():
     """help(draw), and of the others: what each parameter means, what comes back, and what is not seen."""
-    for instrument in (draw, step, watch, ledger, compare, explain):
+    for instrument in (draw, step, film, watch, ledger, compare, explain):
         text = inspect.getdoc(instrument)
         assert "Returns" in text and "Parameters" in text, instrument.__name__
         assert "Limits" in text or instrument is compare

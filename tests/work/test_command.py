@@ -429,11 +429,12 @@ y.sum().backward()"""
 
 
 COMPILED = """import torch
-model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.GELU(), torch.nn.Linear(5, 2))
-model.compile(backend="aot_eager")
-x = torch.ones(2, 3)
-model(x).mean().backward()
-model(x).mean().backward(retain_graph=True)
+model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.GELU(), torch.nn.Linear(6, 1))
+model.forward = torch.compile(model.forward, backend="aot_eager")
+x = torch.ones(3, 4)
+model(x).sum().backward()
+loss = model(x).sum()
+loss.backward(retain_graph=True)
 print("the end")
 """
 

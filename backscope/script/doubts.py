@@ -3,66 +3,178 @@
 Each doubt is said once, with the line that it is about. Where nothing is doubtful nothing is said.
 """
 
-
 import sys
+import weakref
 
-from backscope.adapters import adapter
-from backscope.graph.tensor_facts import is_module
-from backscope.pictures.draw import named_by
-from backscope.script.findings import at, nodes_behind
+from backscope.script.findings import at
+from backscope.script.histories import Histories, graph_of
+from backscope.script.lives import Lives
+from backscope.script.models import Models, Names, in_words
+from backscope.script.watching import Ears, Watcher
 
 
-class Doubts:
-    """Watches a Recorder and the optimizers' steps, and collects Lines."""
+class Doubts(Watcher):
+    """Watches a Recorder and the optimizers' steps, and collects Lines; Lives, Histories and Models help."""
 
     def __init__(self, torch, recorder):
         self.torch, self.recorder = torch, recorder
-        self.found = {}  # key -> Line
+        self.found = {}  # key -> Lines
         self.hidden = []  # writes through .data since the last pass
         self.norms = {}  # since the last pass: memory of running statistics -> (newest node, place) of batch_norm
         self.stepped_at = -1  # the newest node at the last optimizer step
         weak = torch.utils.weak.WeakTensorKeyDictionary
         self.used = weak()  # a gradient that a step has used -> its version then
         self.assigned = weak()  # a tensor without history that was told to require grad -> the place
-        self.cleared = {}  # since the last pass: id of a parameter, or memory and version of a gradient -> the place
-        self.used_up = set()  # ids of the parameters whose gradients a step has used since the last pass
         self.reached = set()  # ids of parameters for which a step has found a gradient
-        self.without = {}  # id of a parameter that a step found without a gradient -> (its name, the place)
-        self.passes = 0
+        self.without = {}  # id of a parameter that a step found without a gradient -> Missing
+        self.passes = self.steps = self.stepping = 0
+        self.made = []  # weak references to optimizers, in the order of their making
+        self.owned, self.stepped = set(), set()  # ids of parameters that optimizers have; that they have stepped
+        self.last_step, self.all_missed = None, set()  # places of steps; of those without any gradient
+        self.graph, self.roots = ({}, {}), []  # nodes and leaves of the pass that begins, and the nodes it starts from
+        self.names = Names(self)
+        self.lives, self.histories, self.models = Lives(self), Histories(self), Models(self)
+        self.parts = self.lives, self.histories, self.models
+        self.handles, self.ears = [], Ears(recorder)
 
     def __enter__(self):
-        self.recorder.watchers.append(self)
+        self.recorder.watchers += [self, *self.parts]
+        optimizers = sys.modules[self.torch.optim.Optimizer.__module__]
 
         def step_begins(optimizer, args, kwargs):
             self.recorder.guarded(self.before_step, optimizer, sys._getframe(1))
 
-        self.handle = adapter("torch").register_optimizer_step_pre_hook(step_begins)
+        def step_ends(optimizer, args, kwargs):
+            self.stepping = 0
+
+        hooks = optimizers.register_optimizer_step_pre_hook, optimizers.register_optimizer_step_post_hook
+        self.handles[:] = [hook(told) for hook, told in zip(hooks, (step_begins, step_ends), strict=True)]
+        self.ears.listen(optimizers.Optimizer, "__init__", after=self.after_optimizer)
+        for each in self.parts:
+            each.hear(self.ears)
         return self
 
     def __exit__(self, *error):
-        self.handle.remove()
-        self.recorder.watchers.remove(self)
+        self.end()
+        for each in (self, *self.parts):
+            self.recorder.watchers.remove(each)
 
     def end(self):
-        """The recorder ends before the script does."""
-        self.handle.remove()
-
-    def after_pass(self, given):
-        pass
+        for handle in self.handles:
+            handle.remove()
+        self.ears.take_out()
 
     def lines(self, whole=True):
         """What is doubtful, now that the script is over; after half a script a gradient may be still to come."""
-        places = {}
-        for name, place in self.without.values() if whole else ():
-            places.setdefault(place, []).append(name)
+        self.lives.judge()
+        self.models.judge()
+        causes, places = {}, {}
+        for one in self.without.values() if whole else ():
+            if one.cause is not None:
+                causes.setdefault(one.cause.place, []).append(one)
+            else:
+                places.setdefault(one.place, []).append(one)
+        for place, missed in causes.items():
+            self.say_cause(place, missed)
+        nothing = [lines[0] for key, lines in self.found.items() if key[0] in ("root", "assigned")]
+        late = [
+            lines for key, lines in self.found.items() if key[0] == "owner" and "after the optimizer" in lines[0].what
+        ]
         for place, missed in places.items():
-            which = ", ".join(missed[:6]) + (f" and {len(missed) - 6} more" if len(missed) > 6 else "")
-            self.say(("none", place), place, f"this optimizer steps, but no gradient has ever reached {which}")
-        return list(self.found.values())
+            gone = [one for one in missed if late and one.name.startswith("parameter ")]  # replaced by the late one
+            if gone:
+                late[0][0].what += f", which still has {in_words([one.name for one in gone])}"
+            missed = [one for one in missed if one not in gone]
+            which = in_words([one.name for one in missed])
+            if nothing and place in self.all_missed:
+                nothing[0].what += f", and no gradient reaches {which}"
+            elif missed:
+                self.say(("none", place), place, f"this optimizer steps, but no gradient has ever reached {which}")
+        return [line for lines in self.found.values() for line in lines]
 
-    def say(self, key, place, what):
-        if place is not None:
-            self.found.setdefault(key, at("doubt", place, what))
+    def say_cause(self, place, missed):
+        """No gradient reaches some parameters: the line that has cut them off."""
+        cut, which, step = missed[0].cause, in_words([one.name for one in missed]), missed[0].place
+        term = self.found.get(("term", place))
+        if term is not None:
+            term[0].what += f", and {which} none at all"
+            return
+        off = self.histories.off.get(place)
+        more = () if off is None else (("off", off[0], "recording is switched off here", off[1]),)
+        self.say(
+            ("cut", place), off[0] if off is not None and off[0].file == place.file else place,
+            f"no gradient has ever reached {which}: {self.histories.why(cut)}, and the loss is "
+            f"computed from the result; the optimizer steps in line {step.line}", *more,
+        )  # fmt: skip
+
+    def say(self, key, place, what, *more):
+        """Note a doubt once. more: (role, place, what, another line of that file) of other lines that belong to it."""
+        if place is None or key in self.found:
+            return
+        lines = self.found[key] = [at("doubt", place, what)]
+        for role, where, said, *number in more:
+            if where is not None:
+                lines.append(at(role, where, said))
+                lines[-1].number = number[0] if number else lines[-1].number
+
+    # --- what the parts ask for ---
+
+    def place(self, frame):
+        return self.recorder.place(frame)
+
+    def is_users(self, frame):
+        """Whether a frame runs code of the user's, or of a library that is neither PyTorch's nor Python's."""
+        place = self.recorder.place(frame)
+        return place is not None and place.code is frame.f_code
+
+    def key(self, frame):
+        """Who started a pass: the user's lines, at most three."""
+        found = []
+        while frame is not None and len(found) < 3:
+            if self.is_users(frame):
+                found.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return tuple(found)
+
+    def scopes(self):
+        """The variables around the running line: those of the user's calls, and of the script."""
+        frame, found = sys._getframe(1), []
+        while frame is not None:
+            if self.is_users(frame):
+                held = frame.f_locals
+                found.append(dict(held))
+                if frame.f_locals is not frame.f_globals and type(held) is dict:
+                    held.clear()  # up to Python 3.12 a copy that stays with the frame
+            frame = frame.f_back
+        main = sys.modules.get("__main__")
+        return [*found, vars(main)] if main is not None else found
+
+    def optimizers(self):
+        return [one for reference in self.made if (one := reference()) is not None]
+
+    def count(self):
+        return len(self.made)
+
+    def number_of(self, optimizer):
+        """Its place in the order of all optimizers."""
+        for number, reference in enumerate(self.made):
+            if reference() is optimizer:
+                return number
+        self.made.append(weakref.ref(optimizer))
+        return len(self.made) - 1
+
+    def index_of(self, parameter):
+        """Its place among the parameters of its optimizer."""
+        for one in self.optimizers():
+            for number, each in enumerate(p for group in one.param_groups for p in group["params"]):
+                if each is parameter:
+                    return number
+        return None
+
+    def after_optimizer(self, frame, result, optimizer, *args, **kwargs):
+        """An optimizer was made."""
+        self.number_of(optimizer)
+        self.owned.update(id(p) for group in optimizer.param_groups for p in group["params"])
 
     # --- what the recorder tells ---
 
@@ -70,8 +182,6 @@ class Doubts:
         if write.through_data:
             self.hidden.append(write)
             del self.hidden[:-1000]
-        if self.passes and "zero" in write.name and tensor._base is None:  # a row may be set to zero on purpose
-            self.cleared[write.memory, write.version] = write.place
 
     def after_norm(self, statistics, place):
         """batch_norm() ran in training mode: it writes to its running statistics, and their counters do not move."""
@@ -79,21 +189,22 @@ class Doubts:
             self.norms[self.recorder.memory(tensor)] = self.recorder.newest, place
 
     def after_setting(self, function, args, place):
-        """`x.requires_grad_()`, `x.requires_grad = True` and `x.grad = None`."""
+        """`x.requires_grad_()`, `x.requires_grad = True`."""
         flag = self.torch.Tensor.requires_grad
-        if getattr(function, "__self__", None) is self.torch.Tensor.grad and args[1] is None:
-            self.cleared[id(args[0])] = place
         is_flag = getattr(function, "__self__", None) is flag or function.__name__ == "requires_grad_"
         tensor = args[0]
         if is_flag and tensor.requires_grad and tensor.dim() == 0 and not isinstance(tensor, self.torch.nn.Parameter):
             self.assigned[tensor] = place
 
-    def before_pass(self, given, kwargs, place):
+    def before_pass(self, given, kwargs, place, frame):
         """backward() or grad() is about to run."""
         self.passes += 1
-        self.cleared.clear()
-        self.used_up.clear()
+        self.graph, self.roots = ({}, {}), []
+        if self.recorder.rests:
+            return
         roots = [one for one in self.tensors(given)]
+        self.roots = [root.grad_fn for root in roots]
+        self.graph = graph_of(self.roots)
         for root in self.tensors([kwargs.get("outputs", given[0])] if given else []):
             if root.grad_fn is None and root in self.assigned:
                 self.say(
@@ -101,13 +212,19 @@ class Doubts:
                     "this tensor had no history when it was told to require grad: backward() from it reaches no "
                     "parameter",
                 )  # fmt: skip
+            elif root.grad_fn is None and root in self.histories.made:
+                self.say(
+                    ("root", self.histories.made[root]), self.histories.made[root],
+                    "this makes a tensor that has no history, of numbers, and requires_grad=True changes nothing about "
+                    "that: backward() from it reaches no parameter",
+                )  # fmt: skip
             elif root.grad_fn is None and root.requires_grad:
                 self.say(
                     ("root", place), place,
                     "backward() starts here at a tensor that has no history, because it was made with "
                     "requires_grad=True: it reaches no parameter",
                 )  # fmt: skip
-        nodes = nodes_behind([root.grad_fn for root in roots])
+        nodes = self.graph[0]
         self.look_for_old_parts(nodes)
         if self.norms:
             self.look_for_new_statistics(nodes)
@@ -180,27 +297,21 @@ class Doubts:
 
     def before_step(self, optimizer, frame):
         """An optimizer is about to step: whom did no gradient reach, whose gradient was used before?"""
-        place = self.recorder.place(frame)
-        for number, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
+        place, number = self.recorder.place(frame), self.number_of(optimizer)
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        ids = set(map(id, parameters))
+        self.owned |= ids
+        self.lives.before_step(number, optimizer, place)
+        missed = 0
+        for parameter in parameters:
             gradient = parameter.grad
-            now = id(parameter) if gradient is None else (self.recorder.memory(gradient), gradient._version)
-            cleared = self.cleared.get(now)
-            if cleared is not None and self.passes and id(parameter) not in self.used_up and place is not None:
-                self.say(
-                    ("cleared", cleared, place), cleared,
-                    "this clears the gradients of the last backward() before a step has used them: the optimizer "
-                    f"steps in line {place.line}",
-                )  # fmt: skip
-                continue
             if gradient is None:
-                known = id(parameter) in self.without or id(parameter) in self.reached
-                if parameter.requires_grad and self.passes and not known:
-                    shape = "×".join(map(str, parameter.shape)) or "a single number"
-                    name = name_of(parameter, frame) or f"parameter {number} ({shape})"
-                    self.without[id(parameter)] = name, place
+                missed += parameter.requires_grad
+                if parameter.requires_grad and self.passes and id(parameter) not in self.reached:
+                    self.miss(parameter, place)
                 continue
-            self.used_up.add(id(parameter))
             self.reached.add(id(parameter))
+            self.stepped.add(id(parameter))
             self.without.pop(id(parameter), None)
             version = self.used.get(gradient)
             if version is not None and gradient._version > version and not self.was_cleared(gradient, version):
@@ -210,7 +321,23 @@ class Doubts:
                     "between (optimizer.zero_grad())",
                 )  # fmt: skip
             self.used[gradient] = gradient._version
+        if missed == len(parameters):
+            self.all_missed.add(place)
+        self.models.after_step(ids)
+        self.steps += 1
+        self.stepping, self.last_step = 1, place
         self.stepped_at = self.recorder.newest
+
+    def miss(self, parameter, place):
+        """A step has found a parameter without a gradient, which no pass has reached yet."""
+        known = self.without.get(id(parameter))
+        cleared = self.lives.lives.get(id(parameter))
+        if cleared is not None and cleared.cleared is not None:  # a pass has reached it
+            return
+        if known is None or known.parameter() is not parameter:
+            known = self.without[id(parameter)] = Missing(parameter, self.names.name(parameter), place)
+        if known.cause is None:
+            known.cause = self.histories.cause(parameter)
 
     def was_cleared(self, gradient, version):
         """Whether a call set this gradient to zero after the version at which it was used."""
@@ -224,13 +351,8 @@ class Doubts:
         return False
 
 
-def name_of(parameter, frame):
-    """What a module among the variables of these calls calls a parameter, after its own name; None if none does."""
-    while frame is not None:
-        for name, thing in list(frame.f_locals.items()):
-            if is_module(thing):
-                for path, tensor in named_by([thing]):
-                    if tensor is parameter:
-                        return f"{name}.{path}"
-        frame = frame.f_back
-    return None
+class Missing:
+    """A parameter that an optimizer has, and no gradient has reached."""
+
+    def __init__(self, parameter, name, place):
+        self.parameter, self.name, self.place, self.cause = weakref.ref(parameter), name, place, None

@@ -343,6 +343,8 @@ class Recorder:
                 self.writes.append(write)
                 for each in self.watchers:
                     each.after_write(write, tensor)
+        for each in self.watchers:
+            each.after_call(name, args, before, result, node, frame)
 
     def module_of(self, frame):
         """A weak reference to the module of PyTorch's whose forward is running, inside of the user's nearest line."""
@@ -423,7 +425,7 @@ class Recorder:
         self.numbers_before = tuple(self.numbers_out)
         self.numbers_out.clear()
         for each in self.watchers:
-            each.before_pass(given, kwargs, place)
+            each.before_pass(given, kwargs, place, frame)
         if not kwargs.get("retain_graph") and not kwargs.get("create_graph"):
             # Nodes, which hold no tensor any more when the pass is over.
             nodes = [node_of(tensor) for tensor, _ in self.versions(given)]
@@ -528,6 +530,8 @@ def mode_class(torch):
                             recorder.guarded(recorder.follow, "data", [(args[0], 0)], result, sys._getframe(1))
                         elif id(args[0]) in recorder.cuts and result is not args[0].grad:
                             recorder.guarded(recorder.follow, "T", [(args[0], 0)], result, sys._getframe(1))
+                        for each in recorder.watchers:
+                            recorder.guarded(each.after_get, function, args[0], result, sys._getframe(1))
                     return result
                 given = (*args, *kwargs.values()) if kwargs else args
                 before = recorder.guarded(recorder.versions, given)

@@ -111,16 +111,22 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
         # The loss has lost its history, and somebody made the error go away by telling it to require grad.
         "loss_by_assignment": (
             "plain",
-            ("mean()\n", "mean()\n    loss = torch.tensor(loss.item())\n    loss.requires_grad_()  # DOUBT\n"),
-            (STEP, "    optimizer.step()  # DOUBT model.0.weight, model.0.bias, model.2.weight, model.2.bias\n"),
+            (
+                "mean()\n",
+                "mean()\n    loss = torch.tensor(loss.item())\n    loss.requires_grad_()  # DOUBT no gradient reaches "
+                "model.0.weight, model.0.bias, model.2.weight, model.2.bias\n",
+            ),
         ),
         # The gradients are never cleared: each step uses the sum of all before it.
         "never_cleared": ("plain", (CLEAR, ""), (STEP, "    optimizer.step()  # DOUBT\n")),
         # The last layer works on a detached copy: the body before it never gets a gradient.
         "never_reached": (
             "plain",
-            ("model(x)", "model[2](torch.tensor(model[:2](x).tolist()))"),
-            (STEP, "    optimizer.step()  # DOUBT model.0.weight, model.0.bias\n"),
+            (
+                LOSS,
+                "    loss = model[2](torch.tensor(model[:2](x).tolist())).pow(2).mean()  # DOUBT "
+                "no gradient has ever reached model.0.weight, model.0.bias\n",
+            ),
         ),
         # A scale is computed once, before the loop; retain_graph=True silences the error, and its gradient stays old.
         "retained_scale": (
@@ -148,9 +154,9 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
             (
                 BACKWARD,
                 "    loss.backward()  # DOUBT at a tensor that has no history, because it was made with "
-                "requires_grad=True\n",
+                "requires_grad=True: it reaches no parameter, and no gradient reaches model.0.weight, model.0.bias, "
+                "model.2.weight, model.2.bias, parameter 4 (8×4), parameter 5 (8)\n",
             ),
-            (STEP, "    optimizer.step()  # DOUBT model.2.weight, model.2.bias, parameter 4 (8×4), parameter 5 (8)\n"),
         ),
         # A batch norm runs in eval mode, and then in training mode, before backward(): its statistics have moved.
         "two_modes": (

@@ -1,0 +1,360 @@
+"""Modules and optimizers: what no optimizer has, what was copied by reference, which mode was left on, and names."""
+
+import gc
+import weakref
+
+from backscope.script.watching import Watcher
+
+NORMS = "BatchNorm", "SyncBatchNorm", "InstanceNorm"
+CONTAINERS = (list, tuple, dict)
+INNER = "train", "state_dict", "load_state_dict", "load"
+MOST = 500  # parameters that are looked into when they receive gradients that nobody uses
+REASONS = {
+    "hidden": "made here, and held in a list or dict that parameters() does not look into (nn.ModuleList)",
+    "late": "it became part of the model here, after the optimizer was made",
+    "beside": "one has others of the same module",
+    "alone": "it is part of no module, and was given to none",
+}
+
+
+class Names:
+    """What a parameter is called: by the variable that holds its model, and its path in it."""
+
+    def __init__(self, doubts):
+        self.doubts, self.torch = doubts, doubts.torch
+        self.known = {}  # id of a parameter -> (weak reference to it, its name, those of its model)
+
+    def of(self, parameters):
+        """Names in words: six, and how many more."""
+        return in_words([self.name(one) for one in parameters])
+
+    def name(self, parameter):
+        found = self.known.get(id(parameter))
+        if found is None or found[0]() is not parameter:
+            self.look()
+            found = self.known.get(id(parameter))
+        if found is not None and found[0]() is parameter:
+            return found[1]
+        shape = "×".join(map(str, parameter.shape)) or "a single number"
+        number = self.doubts.index_of(parameter)
+        return f"parameter {number} ({shape})" if number is not None else f"a parameter ({shape})"
+
+    def look(self):
+        """Name the parameters of all modules that are alive; called when something is doubtful, never on the way."""
+        kind = self.torch.nn.Module
+        modules = modules_alive(kind)
+        inner = {id(child) for one in modules for child in children_of(one, kind).values()}
+        called = self.variables(kind)
+        for root in modules:
+            if id(root) not in inner or id(root) in called:
+                before = called.get(id(root)) or type(root).__name__
+                self.enter(root, before, kind, set())
+        for key, name in called.items():
+            thing = self.things.get(key)
+            if isinstance(thing, self.torch.Tensor) and key not in self.known:
+                self.known[key] = weakref.ref(thing), name
+        self.things.clear()
+
+    def enter(self, module, before, kind, seen):
+        if id(module) in seen:
+            return
+        seen.add(id(module))
+        for name, parameter in module._parameters.items():
+            if parameter is not None and (len(seen) == 1 or id(parameter) not in self.known):
+                self.known.setdefault(id(parameter), (weakref.ref(parameter), f"{before}.{name}"))
+        for name, child in children_of(module, kind).items():
+            self.enter(child, f"{before}.{name}", kind, seen)
+
+    def variables(self, kind):
+        """{id of a module or leaf: name of the variable, or of the attribute, that holds it}."""
+        found, self.things = {}, {}
+
+        def note(name, thing):
+            leaf = isinstance(thing, self.torch.Tensor) and thing.is_leaf
+            if (isinstance(thing, kind) or leaf) and not name.startswith("_"):
+                found.setdefault(id(thing), name)
+                self.things[id(thing)] = thing
+
+        for held in self.doubts.scopes():
+            for name, thing in list(held.items()):
+                note(name, thing)
+                users = name == "self" or type(thing).__module__ == "__main__"
+                if users and not isinstance(thing, kind) and hasattr(thing, "__dict__"):
+                    for attribute, one in list(vars(thing).items()):
+                        note(attribute, one)
+        return found
+
+
+def in_words(names):
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def modules_alive(kind):
+    """All modules; one that is half made, by deepcopy, has no children yet."""
+    return [one for one in gc.get_objects() if issubclass(type(one), kind) and "_modules" in vars(one)]
+
+
+def children_of(module, kind):
+    """{path: module}: registered ones, and those in lists and dicts that PyTorch does not look into."""
+    found = {name: one for name, one in module._modules.items() if one is not None}
+    for name, held in vars(module).items():
+        if name.startswith("_") or not isinstance(held, CONTAINERS):
+            continue
+        for at, one in held.items() if isinstance(held, dict) else enumerate(held):
+            if isinstance(one, kind):
+                found[f"{name}.{at}"] = one
+    return found
+
+
+class Models(Watcher):
+    """Follows modules and optimizers."""
+
+    def __init__(self, doubts):
+        self.doubts, self.recorder, self.torch = doubts, doubts.recorder, doubts.torch
+        self.placed = {}  # id of a parameter -> (weak reference, place where it became a module's, optimizers then)
+        self.received = {}  # id of a parameter that no optimizer has -> Received
+        self.states = weakref.WeakKeyDictionary()  # module -> (place of the last state_dict(), steps then)
+        self.dicts = {}  # id of a state dict -> (weak reference to it, place, steps then, weak reference to its module)
+        self.evals = {}  # id of a module -> [weak reference, place of eval(), steps since]
+        self.flags = []  # (weak reference to a module, value, place, steps then) of module.requires_grad = …
+
+    def hear(self, ears):
+        module = self.torch.nn.Module
+        ears.listen(module, "__setattr__", after=self.after_attribute)
+        ears.listen(module, "add_module", after=lambda frame, _, owner, name, one: self.after_place(one, frame))
+        ears.listen(module, "register_parameter", after=self.after_parameter)
+        ears.listen(module, "train", before=self.before_train)
+        ears.listen(module, "state_dict", after=self.after_state)
+        ears.listen(module, "load_state_dict", before=self.before_load)
+        ears.listen(self.torch, "save", before=self.before_save)
+
+    # --- where parameters come from ---
+
+    def after_parameter(self, frame, _, owner, name, parameter=None):
+        if parameter is not None:
+            self.placed[id(parameter)] = weakref.ref(parameter), self.doubts.place(frame), self.doubts.count()
+
+    def after_attribute(self, frame, _, owner, name, value):
+        if name == "requires_grad":
+            inside = frame.f_code.co_varnames[:1] and frame.f_locals.get(frame.f_code.co_varnames[0]) is owner
+            if not inside:  # a class may have an attribute of that name for itself
+                self.flags.append((weakref.ref(owner), bool(value), self.doubts.place(frame), self.doubts.steps))
+        elif isinstance(value, self.torch.nn.Module):
+            self.after_place(value, frame)
+
+    def after_place(self, module, frame):
+        """A module has become part of another one, after an optimizer was made."""
+        if module is None or not self.doubts.count():
+            return
+        place = self.doubts.place(frame)
+        for parameter in module.parameters():
+            self.placed[id(parameter)] = weakref.ref(parameter), place, self.doubts.count()
+
+    def before_pass(self, given, kwargs, place, frame):
+        owned, new = self.doubts.owned, []
+        for key, leaf in self.doubts.graph[1].items():
+            if key in owned or not isinstance(leaf, self.torch.nn.Parameter):
+                continue
+            found = self.received.get(key)
+            if found is None or found.parameter() is not leaf:
+                found = self.received[key] = Received(leaf)
+            found.passes += 1
+            if found.passes >= 2 and self.doubts.steps and not found.asked:
+                found.asked = True
+                new.append(leaf)
+        if new:
+            tree = Tree(self.torch.nn.Module, owned)
+            for leaf in new[:MOST]:
+                found, here = self.received[id(leaf)], self.placed.get(id(leaf))
+                here = here if here is not None and here[0]() is leaf else (None, None, 0)
+                found.why, found.place = self.suspicion(leaf, tree, here), here[1]
+                found.name = self.doubts.names.name(leaf) if found.why else ""
+
+    def suspicion(self, parameter, tree, here):
+        """Why this parameter seems to be forgotten, and not left out on purpose; "" if it does not."""
+        direct = tree.owners.get(id(parameter), [])
+        if not direct:
+            return "alone"
+        registered = tree.above(direct, tree.parents)
+        if not registered & tree.served:
+            return "hidden" if tree.above(direct, tree.parents, tree.hidden) & tree.served else ""
+        if here[2] > 0:
+            return "late"
+        return "beside" if set(map(id, direct)) & tree.direct else ""
+
+    # --- modes, states ---
+
+    def before_train(self, frame, module, mode=True):
+        if self.is_inner(frame):  # a child of the one that was called
+            return
+        if mode:
+            self.evals = {key: one for key, one in self.evals.items() if not within(one, module)}
+        elif module.training and not type(module).__name__.startswith(NORMS):
+            if any(id(p) in self.doubts.stepped for p in module.parameters()):
+                self.evals[id(module)] = [weakref.ref(module), self.doubts.place(frame), 0]
+
+    def is_inner(self, frame):
+        """Whether PyTorch calls a method of a module for one of its children."""
+        return frame.f_code.co_filename.endswith("module.py") and frame.f_code.co_name in INNER
+
+    def after_step(self, parameters):
+        """An optimizer has these, and steps."""
+        for one in self.evals.values():
+            module = one[0]()
+            if (
+                module is not None
+                and not module.training
+                and any(p.grad is not None and id(p) in parameters for p in module.parameters())
+            ):
+                one[2] += 1
+                if one[2] == 2 and depends_on_mode(module) and one[1] is not None:
+                    self.doubts.say(
+                        ("eval", one[1]), one[1],
+                        "this switches to evaluation, and training goes on in it: no train() follows, so dropout does "
+                        "nothing and batch norm keeps its statistics",
+                    )  # fmt: skip
+        for reference, value, place, steps in self.flags:
+            module = reference()
+            wrong = [p for p in module.parameters() if p.requires_grad is not value] if module is not None else []
+            if wrong and self.doubts.steps > steps:
+                done = "thaws" if value else "freezes"
+                self.doubts.say(
+                    ("flag", place), place,
+                    f"a module has no requires_grad: this sets an attribute and {done} nothing, "
+                    f"{self.doubts.names.of(wrong)} stay as they were (module.requires_grad_({value}))",
+                )  # fmt: skip
+        self.flags = [one for one in self.flags if self.doubts.steps <= one[3]]
+
+    def after_state(self, frame, result, module, *args, **kwargs):
+        if self.is_inner(frame):
+            return
+        place = self.doubts.place(frame)
+        self.states[module] = place, self.doubts.steps
+        if isinstance(result, dict):
+            if len(self.dicts) > 200:
+                self.dicts.pop(next(iter(self.dicts)))
+            try:
+                self.dicts[id(result)] = weakref.ref(result), place, self.doubts.steps, weakref.ref(module)
+            except TypeError:  # another kind of dict
+                pass
+
+    def before_load(self, frame, module, state, *args, **kwargs):
+        if self.is_inner(frame) or not hasattr(state, "items"):
+            return
+        own = {name: one for name, one in module.named_parameters() if one.numel()}
+        given = {name: one for name, one in state.items() if name in own and isinstance(one, self.recorder.tensor)}
+        if not given or any(not self.same(own[name], one) for name, one in given.items()):
+            return
+        place, steps = self.states.get(module, (None, 0))
+        line = self.doubts.place(frame)
+        if line is None or not self.doubts.steps:
+            return
+        if place is not None and steps < self.doubts.steps:
+            what = (
+                f"this keeps no copy: state_dict() gives the living tensors, and load_state_dict() in line {line.line} "
+                "copies them onto themselves (copy.deepcopy(model.state_dict()))"
+            )
+            self.doubts.say(("state", place), place, what, ("loaded", line, "this changes nothing"))
+        else:
+            what = "this copies a model's parameters onto themselves: both are one model, or the state was no copy"
+            self.doubts.say(("state", line), line, what)
+
+    def before_save(self, frame, thing, *args, **kwargs):
+        """torch.save(best): a state that was taken before the last steps has changed with them."""
+        held = [thing, *thing.values()] if isinstance(thing, dict) else [thing]
+        for one in held:
+            known = self.dicts.get(id(one))
+            if known is None or known[0]() is not one:
+                continue
+            module, line = known[3](), self.doubts.place(frame)
+            if module is None or self.doubts.steps - known[2] < 1 or known[1] is None or line is None:
+                continue
+            own = dict(module.named_parameters())
+            if own and all(name in one and self.same(own[name], one[name]) for name in own):
+                what = (
+                    f"this keeps no copy: steps have changed it since, and line {line.line} saves what the model is "
+                    "then (copy.deepcopy(model.state_dict()))"
+                )
+                self.doubts.say(("state", known[1]), known[1], what, ("saved", line, "this saves the living tensors"))
+
+    def same(self, one, other):
+        return one.data_ptr() == other.data_ptr() and one.shape == other.shape
+
+    # --- judgements ---
+
+    def judge(self):
+        found = {}
+        for key, one in self.received.items():
+            parameter = one.parameter()
+            if one.why and key not in self.doubts.owned and (parameter is None or parameter._version == one.version):
+                found.setdefault((one.place, one.why), []).append(one)
+        for (place, why), some in found.items():
+            names = in_words(sorted((one.name for one in some), key=lambda name: name.rpartition(".")[0]))
+            has, times = "them" if len(some) > 1 else "it", some[0].passes
+            where = place or self.doubts.last_step
+            if where is not None:
+                self.doubts.say(
+                    ("owner", where), where,
+                    f"{names} received {times} gradients, and no optimizer has {has}: {REASONS[why]}",
+                )  # fmt: skip
+
+
+class Received:
+    """A parameter that receives gradients, and that no optimizer has."""
+
+    def __init__(self, parameter):
+        self.parameter, self.version = weakref.ref(parameter), parameter._version
+        self.passes, self.asked, self.why, self.name, self.place = 0, False, "", "", None
+
+
+class Tree:
+    """Which modules hold which, now."""
+
+    def __init__(self, kind, owned):
+        self.owners, self.parents, self.hidden = {}, {}, {}  # id of a parameter or module -> modules right above it
+        self.direct = set()  # ids of modules with a parameter of their own that an optimizer has
+        for one in modules_alive(kind):
+            for parameter in one._parameters.values():
+                if parameter is not None:
+                    self.owners.setdefault(id(parameter), []).append(one)
+                    if id(parameter) in owned:
+                        self.direct.add(id(one))
+            for child in children_of(one, kind).values():
+                registered = any(child is each for each in one._modules.values())
+                (self.parents if registered else self.hidden).setdefault(id(child), []).append(one)
+        self.served = set()  # ids of modules with one of an optimizer's, also inside of registered ones
+        for one in modules_alive(kind):
+            if id(one) in self.direct:
+                self.served |= self.above([one], self.parents)
+
+    def above(self, modules, *ways):
+        """Ids of these modules and of those that hold them."""
+        seen, stack = set(), list(modules)
+        while stack:
+            one = stack.pop()
+            if id(one) not in seen:
+                seen.add(id(one))
+                for way in ways:
+                    stack.extend(way.get(id(one), ()))
+        return seen
+
+
+def within(one, module):
+    held = one[0]()
+    return held is None or any(held is each for each in module.modules())
+
+
+def depends_on_mode(module):
+    """Whether it has dropout, or a norm with statistics of its own."""
+    for one in module.modules():
+        name = type(one).__name__
+        if (
+            "Dropout" in name
+            and getattr(one, "p", 1)
+            or name.startswith(NORMS)
+            and getattr(one, "track_running_stats", True)
+        ):
+            return True
+        if getattr(one, "dropout", 0) and isinstance(one.dropout, float):
+            return True
+    return False

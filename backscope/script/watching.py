@@ -1,0 +1,68 @@
+"""What a part of `--doubts` may ask to be told, and how it listens to calls that the recorder does not see."""
+
+import functools
+import sys
+
+
+class Watcher:
+    """Is told what a Recorder sees. Each part of doubts overrides what it needs."""
+
+    def after_call(self, name, args, before, result, node, frame):
+        """A call has returned. before: (tensor, version) of its operands; node: the one behind its result, if any."""
+
+    def after_get(self, function, tensor, result, frame):
+        """An attribute that is a tensor was read: .data, .grad, .T."""
+
+    def after_setting(self, function, args, place):
+        """`x.requires_grad_()`, `x.requires_grad = True`, `x.grad = …`."""
+
+    def after_write(self, write, tensor):
+        """A call moved the version counter of a tensor."""
+
+    def after_norm(self, statistics, place):
+        """batch_norm() has written to its running statistics."""
+
+    def before_pass(self, given, kwargs, place, frame):
+        """backward() or grad() is about to run."""
+
+    def after_pass(self, given):
+        """backward() has run."""
+
+    def end(self):
+        """The recorder has ended, before the script does."""
+
+
+class Ears:
+    """Functions of PyTorch's that tell us when they are called. They go on as they were when `take_out` has run."""
+
+    def __init__(self, recorder):
+        self.recorder, self.changed = recorder, []
+
+    def listen(self, owner, name, after=None, before=None):
+        """Call before(frame, arguments …) and after(frame, result, arguments …) around a function.
+
+        Where `before` has used up an iterator it returns the arguments anew.
+        """
+        run = owner.__dict__.get(name)
+        if run is None:  # another PyTorch
+            return
+        guarded = self.recorder.guarded
+
+        @functools.wraps(run)
+        def heard(*args, **kwargs):
+            if before is not None:
+                args = guarded(functools.partial(before, sys._getframe(1), *args, **kwargs)) or args
+            result = run(*args, **kwargs)
+            if after is not None:
+                guarded(functools.partial(after, sys._getframe(1), result, *args, **kwargs))
+            return result
+
+        setattr(owner, name, heard)
+        self.changed.append((owner, name, run, heard))
+
+    def take_out(self):
+        """Put back what was there, except where the script has put something of its own since."""
+        while self.changed:
+            owner, name, run, heard = self.changed.pop()
+            if owner.__dict__.get(name) is heard:
+                setattr(owner, name, run)

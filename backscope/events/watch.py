@@ -25,11 +25,15 @@ from backscope.events.recording import (
     in_reading_order,
     pairs_of,
 )
+from backscope.pictures.style import LIGHT
 
 KINDS = (SAVED, VERSION, UNPACKED, REFUSED, FREED, ACCUMULATED)
-COLOURS = {  # Okabe-Ito; the word stands beside each
-    SAVED: ("#DCEBF7", "#00507F"), VERSION: ("#FBEFD2", "#7A5200"), UNPACKED: ("#EEEEEE", "#333333"),
-    REFUSED: ("#FBE3D6", "#9C3B00"), FREED: ("#F3E3EF", "#7A2E66"), ACCUMULATED: ("#D5EFE6", "#00593F"),
+TAGS = {  # (paper, ink) of the word for a kind of event
+    kind: (LIGHT[paper], LIGHT[ink])
+    for kind, paper, ink in (
+        (SAVED, "tensor", "tensor_t"), (VERSION, "run", "run_t"), (UNPACKED, "node", "ink"),
+        (REFUSED, "wash", "error"), (FREED, "part", "mem_t"), (ACCUMULATED, "acc", "acc_t"),
+    )
 }  # fmt: skip
 
 
@@ -129,8 +133,8 @@ class Log:
         """The log as a card: number, kind, sentence, place."""
         lines, left_out = ends_of(self.lines, MANY)
         if not lines:
-            return card(f'<div style="color:#111111">{html.escape(self.text)}</div>')
-        note = "".join(f'<div style="color:#555555">{words}</div>' for words in not_shown(left_out))
+            return card(f"<div>{html.escape(self.text)}</div>")
+        note = "".join(f'<div class="bs-soft">{words}</div>' for words in not_shown(left_out))
         return card(table_of_events(lines) + note, len(lines))
 
 
@@ -192,37 +196,36 @@ TALL = 30  # rows: a card with more gets a scroll bar
 
 
 def card(inside, rows=0):
-    """A white card: opaque, so that it reads the same in dark mode."""
+    """A card that reads on any page: it has an edge and no paper of its own."""
     scroll = "max-height:620px;overflow-y:auto;" if rows > TALL else ""
     return (
-        '<div style="background:#FFFFFF;color:#111111;border:1px solid #BBBBBB;border-radius:6px;padding:8px 12px;'
-        f'width:fit-content;max-width:800px;box-sizing:border-box;overflow-x:auto;{scroll}">{inside}</div>'
+        '<div class="bs-panel" style="border:1px solid #8A8A8A;border-radius:10px;padding:10px 14px;'
+        f'width:fit-content;max-width:736px;box-sizing:border-box;overflow-x:auto;{scroll}">{inside}</div>'
     )
 
 
-CELL = "padding:3px 8px;border:0;background:#FFFFFF;color:#111111;text-align:left;vertical-align:top;font-size:13px;"
+CELL = "padding:3px 8px;border:0;text-align:left;vertical-align:top;font-size:13px;"
 
 
 def table_of_events(lines):
     """The events as an HTML table."""
     rows = []
     for number, kind, words, where in lines:
-        paper, ink = COLOURS[kind]
+        paper, ink = TAGS[kind]
         tag = (
-            f'<span style="background:{paper};color:{ink};border-radius:4px;padding:1px 6px;'
+            f'<span class="bs-tag" style="background:{paper};color:{ink};border-radius:4px;padding:1px 6px;'
             f'white-space:nowrap;font-weight:600">{kind}</span>'
         )
         words = words.partition(" ")[2] if words.startswith(kind) else words
         rows.append(
-            f'<tr style="background:#FFFFFF"><td style="{CELL}color:#666666;text-align:right">{number}</td>'
+            f'<tr><td class="bs-soft" style="{CELL}text-align:right">{number}</td>'
             f'<td style="{CELL}">{tag}</td><td style="{CELL}">{html.escape(words)}</td>'
-            f'<td style="{CELL}color:#555555;white-space:nowrap">{html.escape(where)}</td></tr>'
+            f'<td class="bs-soft" style="{CELL}white-space:nowrap">{html.escape(where)}</td></tr>'
         )
     head = "".join(
-        f'<th style="{CELL}color:#555555;font-weight:600;border-bottom:1px solid #BBBBBB">{title}</th>'
-        for title in ("", "event", "what happened", "line")
+        f'<th style="{CELL}font-weight:600">{title}</th>' for title in ("", "event", "what happened", "line")
     )
     return (
-        '<table style="border-collapse:collapse;margin:0"><thead><tr style="background:#FFFFFF">'
-        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        '<table style="border-collapse:collapse;margin:0"><thead>'
+        f"<tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )

@@ -24,6 +24,7 @@ NEW, CHANGED, GONE = "NEW", "CHANGED", "GONE"
 BEFORE, AFTER = 0, 1
 SIDES = ("before", "after")
 CAPTION = 24  # pixels above a side, for its name
+ABOVE = 340  # pixels: how high a side may be that stands above the other
 BETWEEN = 8  # pixels between two sides that stand beside each other
 SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 TOLD = 15  # changes that stand below the pictures; the text names all
@@ -472,10 +473,10 @@ class PairDrawing(Drawing):
     `pair` has two sides here; nothing in this class counts them.
     """
 
-    def __init__(self, pair, detail, lies):
+    def __init__(self, pair, detail, lies, dense=False):
         self.pair, self.which = pair, len(pair.sides) - 1
         self.side_cards = [{} for _ in pair.sides]
-        super().__init__(pair.both, detail, lies)
+        super().__init__(pair.both, detail, lies, dense=dense)
 
     # --- boxes with room for the words of all sides ---
 
@@ -483,7 +484,7 @@ class PairDrawing(Drawing):
         found = []
         for which, side in enumerate(self.pair.sides):
             if side.values[v] is not None:
-                card = value_card(side, v, self.detail)
+                card = self.packed(value_card(side, v, self.detail))
                 self.side_cards[which][f"v{v}"] = self.mark(card, ("value", v), self.pair.marks[which])
                 found.append(card)
         return found
@@ -492,7 +493,7 @@ class PairDrawing(Drawing):
         found = []
         for which, side in enumerate(self.pair.sides):
             if side.nodes[i] is not None:
-                card = node_card(side, i, self.lies, self.detail)
+                card = self.packed(node_card(side, i, self.lies, self.detail))
                 self.side_cards[which][f"n{i}"] = self.mark(card, ("node", i), self.pair.marks[which], side.nodes[i])
                 found.append(card)
         return found
@@ -571,12 +572,12 @@ class PairDrawing(Drawing):
 def two_pages(pair, detail):
     """The SVG of both sides, of one size: beside each other where the column has room for two, else below."""
     best = None
-    for lies, beside in ((True, False), (False, True), (False, False)):
-        drawing = PairDrawing(pair, detail, lies)
+    for lies, beside, dense in ((True, False, False), (False, True, False), (False, True, True), (False, False, True)):
+        drawing = PairDrawing(pair, detail, lies, dense)
         drawing.column = (WIDEST - BETWEEN) / 2 if beside else WIDEST
         pages = [drawing.page_of(which) for which in (BEFORE, AFTER)]
         wide, high = max(page.width for page in pages), max(page.height for page in pages)
-        room = ((WIDEST - BETWEEN) / 2, HIGHEST) if beside else (WIDEST, HIGHEST / 2)
+        room = ((WIDEST - BETWEEN) / 2, HIGHEST) if beside else (WIDEST, ABOVE)
         scale = min(1, room[0] / wide, room[1] / high)
         if best is None or scale > best[0]:
             best = scale, pages

@@ -17,10 +17,11 @@ import sys
 from backscope.events import recorder
 from backscope.events.recording import FREED, SAVED, Recording, in_reading_order, pairs_of
 from backscope.events.watch import card, ends_of
-from backscope.pictures.chart import as_image, svg_of
+from backscope.pictures.chart import WIDTH, svg_of
+from backscope.pictures.style import LIGHT, SERIES, as_image, in_short
 
-CELL = "padding:3px 7px;border:0;background:#FFFFFF;color:#111111;vertical-align:top;font-size:12px;"
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")  # Okabe-Ito
+CELL = "padding:3px 7px;border:0;vertical-align:top;font-size:12px;"
+COLOURS = (*SERIES, LIGHT["error"])
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++")  # the second cue
 FEW = 8  # events that the plot names below their numbers
 MANY = 200  # events: a longer pass is told by every 2nd, 3rd … event
@@ -338,7 +339,7 @@ class LedgerTable:
         if self._rows:
             text += html_table(self._rows)
             text += "".join(
-                f'<div style="color:#555555;font-size:12px;margin-top:4px">{html.escape(note)}</div>'
+                f'<div class="bs-soft" style="font-size:12px;margin-top:4px">{html.escape(note)}</div>'
                 for note in self.notes
             )
         return card(text, len(self._rows))
@@ -349,24 +350,22 @@ class LedgerTable:
 
 def html_table(rows):
     head = "".join(
-        f'<th style="{CELL}color:#555555;font-weight:600;border-bottom:1px solid #BBBBBB;'
-        f'text-align:{"right" if k in RIGHT else "left"}">{title}</th>'
+        f'<th style="{CELL}font-weight:600;text-align:{"right" if k in RIGHT else "left"}">{title}</th>'
         for k, title in enumerate(TITLES)
     )
     body = []
     for row in rows:
         cells = []
         for k, text in enumerate(row):
-            colour = "color:#666666;" if k == 0 or text.startswith(("same as", "(")) and k == 5 else ""
+            soft = ' class="bs-soft"' if k == 0 or text.startswith(("same as", "(")) and k == 5 else ""
+            look = f"text-align:{'right' if k in RIGHT else 'left'};" + "white-space:nowrap;" * (k != 3)
             if text.endswith("to now") and k == 6:
-                colour = "color:#A34700;font-weight:600;"
-            align = f"text-align:{'right' if k in RIGHT else 'left'};"
-            align += "white-space:nowrap;" * (k != 3)
-            cells.append(f'<td style="{CELL}{align}{colour}">{html.escape(text)}</td>')
-        body.append(f'<tr style="background:#FFFFFF">{"".join(cells)}</tr>')
+                look += "font-weight:600;"
+            cells.append(f'<td{soft} style="{CELL}{look}">{html.escape(text)}</td>')
+        body.append(f"<tr>{''.join(cells)}</tr>")
     return (
-        '<table style="border-collapse:collapse;margin:8px 0 4px"><thead><tr style="background:#FFFFFF">'
-        f"{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        '<table style="border-collapse:collapse;margin:8px 0 4px"><thead>'
+        f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
 
 
@@ -418,8 +417,8 @@ class Plot:
         svg, text = self.svg, self.text
         if svg is None:
             why = "" if not self._account.steps else "Without matplotlib this plot is shown as text.\n"
-            return card(f'<pre style="margin:0;background:#FFFFFF;color:#111111">{html.escape(why + text)}</pre>')
-        return as_image(svg, text)
+            return card(f'<pre style="margin:0">{html.escape(why + text)}</pre>')
+        return as_image(svg, in_short(text.splitlines()))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": self.text, "text/html": self.html}
@@ -466,7 +465,7 @@ def grouped(account):
 
 def drawn(account, marks):
     """The picture as SVG text. ImportError without matplotlib."""
-    return svg_of(lambda figure: paint(figure.add_subplot(), account, marks), (7.6, 3.7))
+    return svg_of(lambda figure: paint(figure.add_subplot(), account, marks), (WIDTH, 3.7))
 
 
 def paint(axes, account, marks):
@@ -479,34 +478,35 @@ def paint(axes, account, marks):
     edges = [0.5, *[i + 0.5 for i in range(1, count + 1)]]
     floor = [0.0] * count
     colours = iter(zip(COLOURS, HATCHES, strict=True))
+    set_apart = {LEAF: (LIGHT["edge"], ""), OTHERS: (LIGHT["plain_e"], "oo")}
     for op in shown:
-        colour, hatch = ("#DDDDDD", "") if op == LEAF else ("#999999", "oo") if op == OTHERS else next(colours)
+        colour, hatch = set_apart.get(op) or next(colours)
         top = [low + value / size for low, value in zip(floor, columns[op], strict=True)]
         label = f"{op} (parameters, data)" if op == LEAF else op
-        axes.stairs(top, edges, baseline=floor, fill=True, facecolor=colour, hatch=hatch, edgecolor="#FFFFFF",
+        axes.stairs(top, edges, baseline=floor, fill=True, facecolor=colour, hatch=hatch, edgecolor=LIGHT["paper"],
                     linewidth=0, label=label)  # fmt: skip
         floor = top
-    axes.stairs(floor, edges, color="#111111", linewidth=1.4)
+    axes.stairs(floor, edges, color=LIGHT["ink"], linewidth=1.4)
     highest = account.peak / size
-    axes.plot([account.peak_at], [highest], marker="v", color="#111111", markersize=8, linestyle="", clip_on=False)
+    axes.plot([account.peak_at], [highest], marker="v", color=LIGHT["ink"], markersize=8, linestyle="", clip_on=False)
     right = account.peak_at > count / 2 and not marks  # a line that begins a part may stand before the peak
     axes.annotate(
         f"peak: {account.peak:,} B", (account.peak_at, highest), xytext=(-9 if right else 9, 5),
-        textcoords="offset points", ha="right" if right else "left", va="bottom", fontweight="bold", color="#111111",
+        textcoords="offset points", ha="right" if right else "left", va="bottom", fontweight="bold", color=LIGHT["ink"],
     )  # fmt: skip
     if begin := account.turns_at:
-        axes.axvline(begin - 0.5, color="#D55E00", linestyle=":", linewidth=1.8)
+        axes.axvline(begin - 0.5, color=LIGHT["error"], linestyle=":", linewidth=1.8)
         for side, words in (("right", "saving"), ("left", "freeing")):
             axes.annotate(words, (begin - 0.5, 0.5 * highest), xytext=(-8 if side == "right" else 8, 0), ha=side,
-                          va="center", textcoords="offset points", color="#111111",
-                          bbox={"facecolor": "#FFFFFF", "edgecolor": "none", "pad": 2.5})  # fmt: skip
+                          va="center", textcoords="offset points", color=LIGHT["ink"],
+                          bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 2.5})  # fmt: skip
     axes.set_xlim(0.5, count + 0.5)
     axes.set_ylim(0, highest * (1.3 if marks else 1.16) if highest else 1)
     for before, name in marks:
         if before:
-            axes.axvline(before + 0.5, color="#111111", linewidth=1.2, linestyle="--")
+            axes.axvline(before + 0.5, color=LIGHT["ink"], linewidth=1.2, linestyle="--")
         axes.annotate(name, (before + 0.5, axes.get_ylim()[1]), xytext=(5, -3), textcoords="offset points", va="top",
-                      fontweight="bold", color="#111111")  # fmt: skip
+                      fontweight="bold", color=LIGHT["ink"])  # fmt: skip
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if count <= FEW:
         axes.set_xticks(range(1, count + 1), [f"{i}\n{name}" for i, name in enumerate(account.names(), start=1)])

@@ -10,7 +10,6 @@ Lessons use them (03, 05, 10) where a drawing says more than a printed table. Th
 what a test compares, and what is read where there is no picture. Without matplotlib the text is all there is.
 """
 
-import base64
 import html
 import io
 import logging
@@ -21,13 +20,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from backscope.pictures.layout import FONTS, in_short
+from backscope.pictures.style import FONT, LIGHT, PALES, SERIES, WIDEST, Page, as_image, in_short, with_dark_colours
 
 if sys.platform == "emscripten":  # there each kernel is a new machine, whose fonts matplotlib looks for anew
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe-Ito
-PALE = ("#DCEBF7", "#FBE8C8", "#D5EFE6", "#F3DDEA", "#E3F2FB", "#F8DDCB")  # the same, as paper under black ink
+WIDTH = 7.5  # inches: the column
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # the second cue
 HATCHES = ("", "//", "..", "xx", "--", "||")  # and that of bars
 
@@ -49,7 +47,7 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
         for axis, (title, lines) in zip(axes, panels.items(), strict=True):
             if bars:
                 stand_bars(axis, lines)
-            for (label, points), mark, colour in zip(() if bars else lines.items(), MARKS, COLOURS, strict=False):
+            for (label, points), mark, colour in zip(() if bars else lines.items(), MARKS, SERIES, strict=False):
                 if len(set(points.values())) == 1 and (numbers or len(points) == 2):
                     mark = "--"
                 axis.plot(list(points), list(points.values()), mark, color=colour, label=label, markersize=5)
@@ -67,13 +65,13 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
             axis.legend(frameon=False, fontsize=9, **beside)  # beside a single panel, where no line can run
         axes[0].set_ylabel(up)
 
-    return Figure(chart_text(panels, across, up), paint, (7.6, 3.2))
+    return Figure(chart_text(panels, across, up), paint, (WIDTH, 3.2))
 
 
 def stand_bars(axis, lines):
     """Each point as a bar from 0 with its number, those of one place side by side; ticks across at the points."""
     wide = 0.8 / len(lines)
-    for i, ((label, points), colour, hatch) in enumerate(zip(lines.items(), COLOURS, HATCHES, strict=False)):
+    for i, ((label, points), colour, hatch) in enumerate(zip(lines.items(), SERIES, HATCHES, strict=False)):
         places = [x + (i - (len(lines) - 1) / 2) * wide for x in points]
         stands = axis.bar(places, list(map(float, points.values())), wide, color=colour, hatch=hatch, label=label)
         axis.bar_label(stands, list(map(number, points.values())), padding=2)
@@ -101,9 +99,9 @@ def contour(height, paths, across, up):
     def paint(figure):
         axes = figure.subplots(len(paths), 1, sharex=True, squeeze=False)[:, 0]
         for axis, (title, path) in zip(axes, paths.items(), strict=True):
-            axis.contour(x, y, land, levels=levels, colors="#999999", linewidths=0.8)
-            axis.plot(x[lowest[1]], y[lowest[0]], "+", color="#D55E00", markersize=13, markeredgewidth=2.5)
-            axis.plot(*zip(*path, strict=True), "o-", color=COLOURS[0], markersize=3.5, linewidth=1.3)
+            axis.contour(x, y, land, levels=levels, colors=LIGHT["plain_e"], linewidths=0.8)
+            axis.plot(x[lowest[1]], y[lowest[0]], "+", color=LIGHT["error"], markersize=13, markeredgewidth=2.5)
+            axis.plot(*zip(*path, strict=True), "o-", color=SERIES[0], markersize=3.5, linewidth=1.3)
             axis.set_title(title)
             axis.set_ylabel(up)
             axis.spines[["top", "right"]].set_visible(False)
@@ -113,7 +111,7 @@ def contour(height, paths, across, up):
     for title, path in paths.items():
         words = " → ".join(f"({number(round(a, 2) + 0.0)}, {number(round(b, 2) + 0.0)})" for a, b in path)
         text += textwrap.wrap(f"{title}: {words}", 100, initial_indent="  ", subsequent_indent="    ")
-    return Figure("\n".join(text), paint, (7.6, 0.6 + 1.65 * len(paths)))
+    return Figure("\n".join(text), paint, (WIDTH, 0.6 + 1.65 * len(paths)))
 
 
 def plain_ticks(axis, lines):
@@ -184,7 +182,7 @@ def grids(items, colours="columns"):
                 for j, value in enumerate(row):
                     way = each[position]
                     at = way[i][j] if isinstance(way, list) else {"columns": j, "rows": i}.get(way)
-                    paper = "#FFFFFF" if at is None else PALE[at % len(PALE)]
+                    paper = LIGHT["paper"] if at is None else PALES[at % len(PALES)]
                     corner = (left + 1.2 * j, low + len(rows) - 1 - i)
                     axis.add_patch(rectangle(corner, paper))
                     axis.text(corner[0] + 0.6, corner[1] + 0.5, number(value), ha="center", va="center")
@@ -204,11 +202,11 @@ def grids(items, colours="columns"):
     def rectangle(corner, paper):
         from matplotlib.patches import Rectangle
 
-        return Rectangle(corner, 1.2, 1.0, facecolor=paper, edgecolor="#555555")
+        return Rectangle(corner, 1.2, 1.0, facecolor=paper, edgecolor=LIGHT["node_e"])
 
     wide = sum(1.2 * max(map(len, rows)) for _, rows in tables) + sum(map(room, signs))
     tall = max(len(rows) for _, rows in tables) + 0.9
-    return Figure(grids_text(tables, signs), paint, (min(7.6, 0.55 * wide + 0.2), 0.55 * tall + 0.2))
+    return Figure(grids_text(tables, signs), paint, (min(WIDTH, 0.55 * wide + 0.2), 0.55 * tall + 0.2))
 
 
 def grids_text(tables, signs):
@@ -245,7 +243,7 @@ class Figure:
             svg = svg_of(self.paint, self.size)
         except ImportError:
             return f"<pre>{html.escape(self.text)}</pre>"
-        return as_image(svg, self.text)
+        return as_image(svg, in_short(self.text.splitlines()))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": self.text, "text/html": self.html}
@@ -272,19 +270,20 @@ class Pixels(Figure):
     @property
     def html(self):
         """The images in rows, described by their text."""
-        shapes, widest, top = [], 0, 0
+        placed, widest, top = [], 0, 0
         for line in lines_of(self.images):
             left = 10
             for title, rows in line:
                 wide = max(len(rows[0]) * SIDE, 7 * len(title))
-                font = f"font-size='12' text-anchor='middle' font-family=\"{FONTS}\""
-                shapes.append(f"<text x='{left + wide // 2}' y='{top + 15}' {font}>{html.escape(title)}</text>")
-                place = f"{left + (wide - len(rows[0]) * SIDE) // 2} {top + 22}"
-                shapes.append(f"<g transform='translate({place})'>{drawn(rows)}</g>")
+                placed.append((title, rows, left, top, wide))
                 left += wide + 20
-            widest, top = max(widest, left - 10), top + max(len(rows) for _, rows in line) * SIDE + 24
-        size = f"width='{widest}' height='{top}' viewBox='0 0 {widest} {top}'"
-        return as_image(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{''.join(shapes)}</svg>", self.text)
+            widest, top = max(widest, left - 10), top + max(len(rows) for _, rows in line) * SIDE + 28
+        page = Page(widest, top, "")
+        for title, rows, left, above, wide in placed:
+            page.text(left + wide // 2, above + 15, title)
+            x, y = left + (wide - len(rows[0]) * SIDE) // 2, above + 22
+            page.add(f'<g transform="translate({x} {y})">{drawn(rows)}</g>')
+        return as_image(page.svg(min(1, WIDEST / widest)), in_short(self.text.splitlines()))
 
 
 SIDE = 10  # of a pixel in the picture
@@ -300,10 +299,10 @@ def lines_of(images):
 
 def drawn(rows):
     """One image: all pixels of one grey are one shape, and there is a frame around them."""
-    shapes = [f"<rect width='{len(rows[0]) * SIDE}' height='{len(rows) * SIDE}' fill='none' stroke='#777'/>"]
+    shapes = [f'<rect width="{len(rows[0]) * SIDE}" height="{len(rows) * SIDE}" fill="#FFF" stroke="#777"/>']
     for value, places in sorted(places_by_value(rows).items()):
         squares = "".join(f"M{x * SIDE} {y * SIDE}h{SIDE}v{SIDE}h-{SIDE}z" for x, y in places)
-        shapes.append(f"<path fill='{grey(value)}' d='{squares}'/>")
+        shapes.append(f'<path fill="{grey(value)}" d="{squares}"/>')
     return "".join(shapes)
 
 
@@ -343,27 +342,21 @@ def line_of_letters(images):
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
-def as_image(svg, text):
-    """An SVG as an image on white paper, described by a text."""
-    data = base64.b64encode(svg.encode()).decode()
-    style = "background:#FFFFFF;border-radius:6px;padding:6px;max-width:100%"
-    address = f"data:image/svg+xml;base64,{data}"
-    alt = html.escape(in_short(text.splitlines()))
-    return f'<img alt="{alt}" data-by="matplotlib" style="{style}" src="{address}">'
-
-
 def svg_of(paint, size):
     """What `paint(figure)` draws, as SVG text, the same on every machine. ImportError without matplotlib."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
+    ink, soft = LIGHT["ink"], LIGHT["ink2"]
     settings = {
         "svg.hashsalt": "course", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 10,
-        "hatch.linewidth": 0.6,
+        "hatch.linewidth": 0.6, "axes.titleweight": "bold", "axes.titlesize": 10, "text.color": ink,
+        "axes.labelcolor": ink, "axes.titlecolor": ink, "axes.edgecolor": soft, "xtick.color": soft,
+        "ytick.color": soft, "xtick.labelcolor": ink, "ytick.labelcolor": ink, "axes.facecolor": LIGHT["paper"],
     }  # fmt: skip
     with matplotlib.rc_context(settings):
-        figure = Canvas(figsize=size, layout="constrained", facecolor="#FFFFFF")
+        figure = Canvas(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
         FigureCanvasSVG(figure)
         paint(figure)
         out = io.StringIO()
@@ -376,4 +369,5 @@ def cleaned(svg):
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    return svg.replace("'DejaVu Sans'", FONTS).strip() + "\n"
+    svg = svg.replace("'DejaVu Sans'", FONT.replace("'", "")).strip() + "\n"
+    return with_dark_colours(svg)

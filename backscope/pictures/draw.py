@@ -142,9 +142,9 @@ class Picture:
 
 
 def lay_out(graph, detail, marks=None):
-    """SVG: time to the right where that fits the column, otherwise down."""
-    ways = (False,) if graph.parts else (True, False)
-    return best_to_read([partial(Drawing, graph, detail, lies, marks) for lies in ways])
+    """SVG: time to the right where that fits the column, otherwise down, otherwise down with one line in each box."""
+    ways = ((False, False), (False, True)) if graph.parts else ((True, False), (False, False), (False, True))
+    return best_to_read([partial(Drawing, graph, detail, lies, marks, dense) for lies, dense in ways])
 
 
 # --- what was given ----------------------------------------------------------------------------------------

@@ -12,10 +12,22 @@ from backscope.graph.folding import LETTERS
 from backscope.graph.model import DETACHED, OK, STALE, UNWATCHED
 from backscope.pictures import lanes
 from backscope.pictures.cards import Card, Drawer
-from backscope.pictures.style import HIGHEST, MARGIN, TEXTS, WIDEST, Page, height_of, pill_width, width_of, wrapped
+from backscope.pictures.style import (
+    HIGHEST,
+    MARGIN,
+    TEXTS,
+    WIDEST,
+    Page,
+    height_of,
+    pill_width,
+    width_of,
+    width_of_spans,
+    wrapped,
+)
 
 LONGEST_NAME = 24
 MOST_TO_NOTHING = 3  # arrows to nothing that are drawn one by one
+LONG_LINE = 230  # pixels: so long the words of a box may be where all of them stand in one line
 WIDE_DRAWER = 112  # pixels: a longer line of a drawer that stands below its node is broken
 
 
@@ -197,8 +209,8 @@ class Drawing:
     column = WIDEST  # sentences above the picture are set this wide
     compact = False  # whether the SVG is one of many
 
-    def __init__(self, graph, detail, lies, marks=None):
-        self.graph, self.detail, self.lies = graph, detail, lies
+    def __init__(self, graph, detail, lies, marks=None, dense=False):
+        self.graph, self.detail, self.lies, self.dense = graph, detail, lies, dense
         self.marks = marks or {}  # ("node", i), ("value", v) or ("slot", i, k) -> a word; amber behind it
         self.shift = (0, 0)  # of what is written now; more than one drawing fits on a page
         self.node_box, self.value_box = {}, {}
@@ -207,7 +219,7 @@ class Drawing:
         clusters = [[self.value_box[i] for i in memory.members] for memory in graph.memories]
         self.parts = self.nodes_of_parts()
         titled = [boxes[0].key for boxes in self.parts.values()]
-        self.plan = lanes.Plan(steps, clusters, lies, titled, WIDEST - 2 * MARGIN)
+        self.plan = lanes.Plan(steps, clusters, lies, titled, WIDEST - 2 * MARGIN, dense)
         self.connect()
         self.plan.place()
         self.measure()
@@ -230,12 +242,21 @@ class Drawing:
 
     def value_cards(self, v):
         """The cards that take turns in a value's box: one here, one for each side in a comparison."""
-        card = value_card(self.graph, v, self.detail)
+        card = self.packed(value_card(self.graph, v, self.detail))
         return [self.mark(card, ("value", v), self.marks)]
 
     def node_cards(self, i):
-        card = node_card(self.graph, i, self.lies, self.detail)
+        card = self.packed(node_card(self.graph, i, self.lies, self.detail))
         return [self.mark(card, ("node", i), self.marks, self.graph.nodes[i])]
+
+    def packed(self, card):
+        """The card with its lines in one, where a picture would else get too high."""
+        one = [span for line in card.lines for span in line]
+        if self.dense and width_of_spans(one) < LONG_LINE:
+            card.lines = [one]
+        elif self.dense and card.dashed and len(card.lines) > 2:
+            card.lines = [card.lines[0] + card.lines[1], *card.lines[2:]]
+        return card
 
     @staticmethod
     def mark(card, what, marks, node=None):

@@ -103,9 +103,10 @@ class Plan:
 
     gap = {True: 26, False: 22}  # between two steps
 
-    def __init__(self, steps, clusters, lies, titled=(), widest=None):
+    def __init__(self, steps, clusters, lies, titled=(), widest=None, dense=False):
         self.steps, self.clusters, self.lies = steps, clusters, lies
         self.titled = set(titled)  # keys of the nodes above which the name of a part stands
+        self.dense = dense
         self.widest = widest  # a picture that lies is stretched to this width, within reason
         self.routes = []
         self.boxes = []
@@ -223,7 +224,7 @@ class Plan:
 
     def gaps(self):
         """The room between each step and the next one: more where a label or a pill stands on a straight arrow."""
-        gaps = [self.gap[self.lies]] * (len(self.steps) - 1)
+        gaps = [19 if self.dense else self.gap[self.lies]] * (len(self.steps) - 1)
         for r in self.straight:
             if self.lies:
                 need = 20 + max(width_of(r.label, DIGIT), pill_width(r.pill) + 12 if r.pill else 0)
@@ -330,7 +331,7 @@ class Plan:
             if self.lies:
                 r.label_at = r.tail.front - 5 - width_of(r.label, DIGIT) / 2, level - 8
             else:
-                r.label_at = r.tail.front - 8, level - 4 - width_of(r.label, DIGIT) / 2
+                r.label_at = r.tail.front - 8, level - 5 - width_of(r.label, DIGIT) / 2
             aside = 0 if self.lies else 9 + pill_width(r.pill) / 2  # where time runs down: beside the arrow
             r.pill_at = (r.tail.front + r.head.rear + 10 * self.lies) / 2, level + aside
             return

@@ -247,15 +247,18 @@ class Page:
 
     def svg(self, scale=1):
         """The SVG as text: a line for each shape, the dark colours at the end."""
-        light, dark = ("\n" + "\n".join(f".{name}{{{rule}}}" for name, rule in sorted(rules.items())) + "\n"
-                       for rules in (self.light if self.compact else {}, self.dark))  # fmt: skip
+        light, dark = (
+            "".join(f"\n.{name}{{{rule}}}" for name, rule in sorted(rules.items()))
+            for rules in (self.light if self.compact else {}, self.dark)
+        )
+        label = f' aria-label="{html.escape(self.title)}"' if self.title else ""
         size = f'width="{short(self.width * scale)}" height="{short(self.height * scale)}"'
         box = f'viewBox="0 0 {short(self.width)} {short(self.height)}"'
         return "\n".join([
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} role="img" aria-label="{html.escape(self.title)}"',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} role="img"{label}',
             f'     font-family="{FONT}" font-size="{TEXTS["text"][0]}" text-anchor="middle" stroke-width="{LINE}">',
             *self.out,
-            f"<style>:root{{color-scheme:light dark}}{light}@media (prefers-color-scheme:dark){{{dark}}}</style>",
+            f"<style>:root{{color-scheme:light dark}}{light}\n@media (prefers-color-scheme:dark){{{dark}\n}}</style>",
             "</svg>\n",
         ])  # fmt: skip
 
@@ -317,6 +320,28 @@ def towards(a, b, length):
     """The point at some distance from a on the way to b."""
     whole = distance(a, b) or 1
     return a[0] + (b[0] - a[0]) * length / whole, a[1] + (b[1] - a[1]) * length / whole
+
+
+# --- drawings made elsewhere ---------------------------------------------------------------------------------
+
+SERIES = tuple(LIGHT[name] for name in ("tensor_e", "run_e", "acc_e", "mem_e", "ink2", "noted"))  # of lines and bars
+PALES = tuple(LIGHT[name] for name in ("tensor", "run", "acc", "part", "node", "plain"))  # under black words
+
+
+def with_dark_colours(svg):
+    """An SVG whose colours are ours, in attributes or in style attributes, with the dark ones in a style block."""
+    rules = []
+    for name, light in LIGHT.items():
+        for colour in sorted({light, light.lower()}):
+            for what in ("fill", "stroke"):
+                if f"{what}: {colour}" in svg:
+                    rules.append(f"[style*='{what}: {colour}']{{{what}:{DARK[name]}!important}}")
+                if f'{what}="{colour}"' in svg:
+                    rules.append(f"[{what}='{colour}']{{{what}:{DARK[name]}}}")
+    end = svg.rindex("</svg>")
+    block = "\n".join(dict.fromkeys(rules))
+    style = f"<style>:root{{color-scheme:light dark}}\n@media (prefers-color-scheme:dark){{\n{block}\n}}</style>\n"
+    return svg[:end] + style + svg[end:]
 
 
 # --- HTML ----------------------------------------------------------------------------------------------------

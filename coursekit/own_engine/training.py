@@ -181,7 +181,7 @@ class Training:
 
     @property
     def html(self):
-        table = f'<pre style="background:#FFFFFF;color:#111111;padding:6px">{html.escape(self.text)}</pre>'
+        table = f"<pre>{html.escape(self.text)}</pre>"
         if self.svg is None:
             return table
         data = base64.b64encode(self.svg.encode()).decode()

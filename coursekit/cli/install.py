@@ -27,7 +27,7 @@ from coursekit.cli.environment import (
 )
 from coursekit.cli.files import only_one, write_whole
 from coursekit.cli.network import Answer, ask_index
-from coursekit.cli.terminal import Bar, Problem, run_under, say, tail
+from coursekit.cli.terminal import Bar, UserError, echo, run_under, tail
 
 # How many packages a set-up brings, until pip knows it exactly; a test counts them.
 PACKAGES = 116
@@ -60,17 +60,17 @@ def set_up(environment: Environment, extras: list[str]) -> None:
     answer = ask_index()
     if answer.silent and not answer.local:
         if old and not damaged and not lacking(environment, extras):
-            say("No network: the course opens with the packages that are there, and is brought up to date next time.")
+            echo("No network: the course opens with the packages that are there, and is brought up to date next time.")
             return
-        raise Problem(no_network(answer))
+        raise UserError(no_network(answer))
     if not old and not damaged:
-        say(f"Setting up the course in .venv, once: some {PACKAGES} packages, 480 MB. {HOW_LONG}.")
+        echo(f"Setting up the course in .venv, once: some {PACKAGES} packages, 480 MB. {HOW_LONG}.")
     elif not damaged:
-        say("Bringing .venv up to date ...")
+        echo("Bringing .venv up to date ...")
     bar = Bar()
     make_venv(environment, bar, damaged)
     install(environment, extras, bar, answer)
-    say(f"  done in {time.monotonic() - bar.began:.0f} s")
+    echo(f"  done in {time.monotonic() - bar.began:.0f} s")
 
 
 def no_network(answer: Answer) -> str:
@@ -88,10 +88,10 @@ def make_venv(environment: Environment, bar: Bar, damaged: str = "") -> None:
             return
         damaged = "its Python does not work"
     if os.path.lexists(environment.home) and not environment.home.is_dir():
-        raise Problem(f"{environment.home} is a file, but the course's own environment belongs into a folder of that "
+        raise UserError(f"{environment.home} is a file, but the course's own environment belongs into a folder of that "
                       "name: rename the file, then run the same command again.")
     if damaged:
-        say(f"The course's own environment (.venv) is damaged: {damaged}.\n"
+        echo(f"The course's own environment (.venv) is damaged: {damaged}.\n"
             f"It is made again; your lessons are not in it. {HOW_LONG}.")
     log = environment.home.parent / ".venv.log"
     log.write_text("", encoding="utf-8")
@@ -102,7 +102,7 @@ def make_venv(environment: Environment, bar: Bar, damaged: str = "") -> None:
     if status == 0 and python_works(environment.python):
         return
     shutil.rmtree(environment.home, ignore_errors=True)
-    raise Problem(venv_advice(output, environment))
+    raise UserError(venv_advice(output, environment))
 
 
 def venv_advice(output: str, environment: Environment) -> str:
@@ -196,7 +196,7 @@ def pip_step(environment: Environment, bar: Bar, command: list[str], heard: Pip)
     log = environment.home / "course-install.log"
     log.write_text("", encoding="utf-8")
     if run_under(bar, command, log, heard.state, heard.hear) != 0:
-        raise Problem(pip_advice(log.read_text(encoding="utf-8", errors="replace"), log))
+        raise UserError(pip_advice(log.read_text(encoding="utf-8", errors="replace"), log))
 
 
 def pip_advice(output: str, log: Path) -> str:

@@ -2,12 +2,13 @@
 
 import contextlib
 import json
+from typing import Any
 
 from coursekit.cli import paths
 
 
-def keep_metadata(model, path, **more):
-    """JupyterLab calls this before it saves: a published lesson keeps the metadata that it has on disk.
+def keep_metadata(model: dict[str, Any], path: str, **more: object) -> None:
+    """Keep the metadata that a published lesson has on disk: JupyterLab calls this before it saves.
 
     Lab writes the kernel's version into any notebook that it opens, and saves it. Without this, looking at a
     published lesson would change a file that git tracks, and the next `git pull` would stop.

@@ -17,12 +17,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import webbrowser
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from coursekit.cli import paths
 from coursekit.cli.environment import Environment
 from coursekit.cli.files import can_write_below, write_whole
-from coursekit.cli.terminal import Problem, say, tail, this_command
+from coursekit.cli.terminal import UserError, echo, tail, this_command
 from coursekit.cli.workspace import FIRST_LESSON, HOME, Copies
 
 DEFAULT_PORT = 8888
@@ -30,8 +31,8 @@ NOTE = "server.json"  # in .jupyter of the learner's folder: where the server ke
 LAB = Path(__file__).with_name("lab")  # laid out as Jupyter's folder of settings: labconfig/, custom/
 
 
-def own_folders(folder):
-    """Environment variables that keep Jupyter and IPython out of the reader's home.
+def own_folders(folder: str | Path) -> dict[str, str]:
+    """Return the environment variables that keep Jupyter and IPython out of the reader's home.
 
     A home may be read-only, or hold settings and start-up files that make lessons behave in other ways.
     """
@@ -47,21 +48,21 @@ def own_folders(folder):
     return {name: str(folder / place) for name, place in places.items()}
 
 
-def jupyter_settings(copies):
-    """The environment variables that Jupyter runs with, here and whenever it is asked something."""
+def jupyter_settings(copies: Copies) -> dict[str, str]:
+    """Return the environment variables that Jupyter runs with, here and whenever it is asked something."""
     return dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", **own_folders(copies.mine / ".jupyter"))
 
 
-def trust(environment, copies, names):
+def trust(environment: Environment, copies: Copies, names: Sequence[str]) -> None:
     """Let JupyterLab show these notebooks' HTML at once, as `jupyter trust` does."""
     if names:
         command = [str(environment.python), "-m", "nbformat.sign"] + [str(copies.mine / name) for name in names]
         done = subprocess.run(command, env=jupyter_settings(copies), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode != 0:
-            say("  The lessons could not be marked as trusted. If a picture is missing in JupyterLab:\n"
+            echo("  The lessons could not be marked as trusted. If a picture is missing in JupyterLab:\n"
                 "  View > Activate Command Palette > Trust Notebook. Why:")
-            say(tail(done.stdout.decode("utf-8", "replace")))
+            echo(tail(done.stdout.decode("utf-8", "replace")))
 
 
 HOME_TABLE = "import json; from coursekit import home; print(json.dumps(home()._repr_mimebundle_()))"
@@ -79,8 +80,8 @@ def refresh_home(environment: Environment, copies: Copies) -> list[str]:
     return [HOME] if copies.show_home(shown, datetime.date.today()) else []
 
 
-def port_is_free(port):
-    """Whether a server could listen on 127.0.0.1:port now."""
+def port_is_free(port: int) -> bool:
+    """Try whether a server could listen on 127.0.0.1:port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
         if paths.WINDOWS:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
@@ -98,22 +99,22 @@ def check_port(asked: int | None) -> None:
     if asked is None:
         return
     if not 1 <= asked <= 65535:
-        raise Problem(f"There is no port {asked}: ports are numbers from 1 to 65535.")
+        raise UserError(f"There is no port {asked}: ports are numbers from 1 to 65535.")
     if not port_is_free(asked):
-        raise Problem(
+        raise UserError(
             f"Port {asked} on 127.0.0.1 is taken (or not allowed): another program listens there,\n"
             "perhaps another copy of this course. Stop that with Ctrl-C, or choose another port:\n"
             f"    {this_command()} open --port {asked + 1 if asked < 65535 else 8888}"
         )
 
 
-def with_root(settings):
-    """The same variables, for a process that has to find this file as a module."""
+def with_root(settings: Mapping[str, str]) -> dict[str, str]:
+    """Add the course's folder to what can be imported, for a process with these variables."""
     return dict(settings, PYTHONPATH=os.pathsep.join(filter(None, [str(paths.ROOT), settings.get("PYTHONPATH")])))
 
 
-def lab_command(environment, port, copies):
-    """JupyterLab's command line. Its root is the course's folder, so that a lesson can link to the engine."""
+def lab_command(environment: Environment, port: int | None, copies: Copies) -> list[str]:
+    """Write JupyterLab's command line. Its root is the course's folder, so that a lesson can link to the engine."""
     command = [
         str(environment.python), "-m", "jupyterlab", "--no-browser",
         "--ServerApp.ip=127.0.0.1",
@@ -135,16 +136,16 @@ def lab_command(environment, port, copies):
     return command
 
 
-def first_page(copies):
-    """The address, on the server, of the notebook to begin with: the one last used, else lesson 00."""
+def first_page(copies: Copies) -> str:
+    """Return the address, on the server, of the notebook to begin with: the one last used, else lesson 00."""
     for opened in (last_shown(copies), last_written(copies), copies.mine / FIRST_LESSON):
         if opened is not None and opened.is_file():
             return "/lab/tree/" + urllib.parse.quote(opened.relative_to(paths.ROOT).as_posix())
     return "/lab/tree/" + copies.mine.relative_to(paths.ROOT).as_posix()
 
 
-def last_shown(copies):
-    """The notebook of the learner's folder that was in front when JupyterLab last noted its tabs, or None."""
+def last_shown(copies: Copies) -> Path | None:
+    """Find the notebook of the learner's folder that was in front when JupyterLab last noted its tabs."""
     notes = (copies.mine / ".jupyter" / "workspaces").glob("*.jupyterlab-workspace")
     try:
         newest = max(notes, key=os.path.getmtime)
@@ -157,8 +158,8 @@ def last_shown(copies):
     return shown if mine else None
 
 
-def last_written(copies):
-    """The copy that was written to last, of those that are not as they were made, or None."""
+def last_written(copies: Copies) -> Path | None:
+    """Find the copy that was written to last, of those that are not as they were made."""
     known = copies.read_manifest()["contents"]
     written = [path for path in copies.mine.glob("*.ipynb") if not copies.holds(path.name, known.get(path.name))]
     written = [path for path in written if ".kept-" not in path.name]
@@ -236,7 +237,7 @@ class Lab:
             self.note.unlink()
 
 
-def stop(server):
+def stop(server: subprocess.Popen) -> None:
     """End JupyterLab and its kernels; by force if it does not listen."""
     if server.poll() is None:
         if not paths.WINDOWS:
@@ -248,7 +249,7 @@ def stop(server):
             server.wait()
 
 
-def open_browser(url):
+def open_browser(url: str) -> bool:
     """Open the reader's browser where there is a screen. Return whether one was started."""
     if sys.platform.startswith("linux") and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("WSL_DISTRO_NAME")
@@ -267,17 +268,17 @@ def wait_until_ready(process: subprocess.Popen, runtime: Path, log: Path, patien
         now = time.monotonic()
         if process.poll() is not None or now - began > patience:
             words = log.read_text(encoding="utf-8", errors="replace")
-            raise Problem(
+            raise UserError(
                 f"JupyterLab did not start. Its last words ({log}):\n{tail(words)}\n"
                 f"{this_command()} doctor looks for the cause.")
         if now - spoke >= 3:
             spoke = now
-            say(f"  {now - began:3.0f} s")
+            echo(f"  {now - began:3.0f} s")
         time.sleep(0.1)
     return running
 
 
-def write_lab_settings(folder):
+def write_lab_settings(folder: Path) -> None:
     """Lay the course's settings for JupyterLab, all files of coursekit/cli/lab, into its folder of settings.
 
     They are defaults: what a reader chooses in JupyterLab's own menus stands above them.
@@ -288,7 +289,7 @@ def write_lab_settings(folder):
         write_whole(copy, path.read_bytes())
 
 
-def help_after_a_restart(folder):
+def help_after_a_restart(folder: Path) -> None:
     """Have every kernel load what says, after a restart, which cells have to be run again."""
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
@@ -299,7 +300,7 @@ def help_after_a_restart(folder):
 
 def stop_when_the_terminal_goes() -> None:
     """Have the end of the terminal end the server, too, as Ctrl-C does; but not under nohup."""
-    def interrupted(number, frame):
+    def interrupted(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
     for name in ("SIGTERM", "SIGHUP"):

@@ -10,24 +10,25 @@ from pathlib import Path
 from coursekit.cli import paths
 
 
-class Problem(Exception):
+class UserError(Exception):
     """Something the reader has to know: what was tried, what is in the way, what to do about it."""
 
 
 out = None  # where ordinary words go when not to stdout (`check --json` keeps stdout for the JSON)
 
 
-def say(text=""):
+def echo(text: str = "") -> None:
     """Print one line at once, also when the output is a pipe."""
     print(text, file=out or sys.stdout, flush=True)
 
 
-def this_command():
-    """How the reader starts this file on their system."""
+def this_command() -> str:
+    """Return how the reader starts course.py on their system."""
     return "py course.py" if paths.WINDOWS else "python3 course.py"
 
 
-def tail(text, lines=15):
+def tail(text: str, lines: int = 15) -> str:
+    """Return the last lines of a text, moved in."""
     return "\n".join("    " + line for line in text.strip().splitlines()[-lines:])
 
 
@@ -55,7 +56,7 @@ class Bar:
         if self.live:
             print("\r" + line.ljust(78)[:78], end="", file=self.stream, flush=True)
         else:
-            say(line)
+            echo(line)
 
     def clear(self) -> None:
         """Take the line from the screen, so that words can follow."""

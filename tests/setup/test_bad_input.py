@@ -131,7 +131,7 @@ def test_a_folder_of_0_8_0_is_taken_over(clone):
     (mine / LESSON).write_text(json.dumps(old))
     (mine / "course_progress.json").write_text('{"format": 1, "exercises": {"07.1": {"solved": true}}}')
     (mine / "my_engine.py").write_text("my engine")
-    known = workspace.first_origin(text, appendix=False)
+    known = workspace.first_edition_digest(text, appendix=False)
     (mine / ".course.json").write_text(
         json.dumps({"format": 1, "made_from": {name: known for name in ("00_start_here.ipynb", LESSON)}}))
     before = everything(mine)

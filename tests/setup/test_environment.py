@@ -72,7 +72,7 @@ def lacking(monkeypatch, *names, course_lib=None, python="3.12.1"):
 def test_conda_is_told_everything_it_lacks_at_once(monkeypatch):
     """The message lists all that is missing and both ways on; no .venv is made."""
     lacking(monkeypatch, "jupyterlab", "nbval")
-    with pytest.raises(terminal.Problem) as caught:
+    with pytest.raises(terminal.UserError) as caught:
         install.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
     words = str(caught.value)
 
@@ -92,7 +92,7 @@ def test_conda_is_told_everything_it_lacks_at_once(monkeypatch):
 def test_conda_with_something_else_is_refused(monkeypatch, has, words):
     """Lessons of another clone's engine would not be these; and what is used as it is must be new enough."""
     lacking(monkeypatch, **has)
-    with pytest.raises(terminal.Problem, match=words):
+    with pytest.raises(terminal.UserError, match=words):
         install.ensure_environment(["dev"], {"CONDA_PREFIX": "/conda/envs/mine"})
 
 
@@ -245,7 +245,7 @@ def test_a_missing_venv_package_is_named(root, monkeypatch):
         return 1
 
     monkeypatch.setattr(install, "run_under", fails)
-    with pytest.raises(terminal.Problem, match="sudo apt install python3-venv"):
+    with pytest.raises(terminal.UserError, match="sudo apt install python3-venv"):
         install.make_venv(find_environment({}), terminal.Bar())
 
     assert ["constraints.txt", "pyproject.toml"] == sorted(path.name for path in root.iterdir())
@@ -266,7 +266,7 @@ def test_a_failed_installation_says_what_to_do(tmp_path, output, advice):
     """pip's own words are quoted, and the common causes get theirs."""
     environment = Environment(sys.executable, "venv", tmp_path, ours=True)
     command = [sys.executable, "-c", "import sys; print(sys.argv[1]); sys.exit(1)", output]
-    with pytest.raises(terminal.Problem) as caught:
+    with pytest.raises(terminal.UserError) as caught:
         install.pip_step(environment, terminal.Bar(), command, install.Pip(environment, 0, 1, 9))
 
     assert advice in str(caught.value)
@@ -361,7 +361,7 @@ def test_without_a_network_the_set_up_fails_at_once_in_one_sentence(root, monkey
     more = {"http_proxy": hanging_proxy, "PIP_INDEX_URL": "http://index.invalid/simple"}
     bare(monkeypatch, **({"PIP_INDEX_URL": NOBODY} if how == "nobody" else more))
     began = time.monotonic()
-    with pytest.raises(terminal.Problem) as caught:
+    with pytest.raises(terminal.UserError) as caught:
         install.ensure_environment(["dev"], {})
     words = str(caught.value)
 

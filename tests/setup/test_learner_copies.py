@@ -368,7 +368,7 @@ def test_two_opens_at_once_make_whole_copies(copies):
 def test_a_file_in_the_way_is_named(copies):
     """When my_course is a file, the message names it and says what to do; the file stays."""
     copies.mine.write_text("mine")
-    with pytest.raises(terminal.Problem, match=r"my_course is a file.*\n.*Rename"):
+    with pytest.raises(terminal.UserError, match=r"my_course is a file.*\n.*Rename"):
         copies.update()
 
     assert "mine" == copies.mine.read_text()
@@ -378,7 +378,7 @@ def test_a_clone_without_lessons_says_so(copies):
     """An empty notebooks folder is reported, and no learner's folder is made."""
     for path in copies.lessons.iterdir():
         path.unlink()
-    with pytest.raises(terminal.Problem, match="no lessons in"):
+    with pytest.raises(terminal.UserError, match="no lessons in"):
         copies.update()
 
     assert not copies.mine.exists()
@@ -420,6 +420,6 @@ def test_a_lesson_can_be_called_by_any_of_its_names(copies, wanted):
 @pytest.mark.parametrize("wanted", ["17", "version", "", "007"])
 def test_an_unknown_lesson_lists_those_there_are(copies, wanted):
     """What is not a lesson's name is refused with the list of lessons, and changes nothing."""
-    with pytest.raises(terminal.Problem, match=r"(?s)no lesson.*00_start_here.*07_version_counters"):
+    with pytest.raises(terminal.UserError, match=r"(?s)no lesson.*00_start_here.*07_version_counters"):
         copies.reset(wanted, TODAY)
     assert not copies.mine.exists()

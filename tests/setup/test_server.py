@@ -27,14 +27,14 @@ def taken():
 
 def test_a_taken_port_is_named_with_a_way_out(taken):
     """Asking for a port in use says which, who it may be, and how to choose another."""
-    with pytest.raises(terminal.Problem, match=rf"Port {taken} .*taken(?s:.*)Ctrl-C(?s:.*)--port \d+"):
+    with pytest.raises(terminal.UserError, match=rf"Port {taken} .*taken(?s:.*)Ctrl-C(?s:.*)--port \d+"):
         server.check_port(taken)
 
 
 @pytest.mark.parametrize("number", [0, -1, 65536])
 def test_what_is_no_port_is_refused(number):
     """Numbers outside 1 to 65535 are refused with the range."""
-    with pytest.raises(terminal.Problem, match="1 to 65535"):
+    with pytest.raises(terminal.UserError, match="1 to 65535"):
         server.check_port(number)
 
 
@@ -123,7 +123,7 @@ def test_a_server_that_dies_is_quoted(tmp_path):
     dying = [sys.executable, "-c", "import sys; sys.exit('no module named jupyterlab')"]
     with open(log, "wb") as output:
         process = subprocess.Popen(dying, stdout=output, stderr=output)
-    with pytest.raises(terminal.Problem, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
+    with pytest.raises(terminal.UserError, match=r"(?s)did not start.*no module named jupyterlab.*doctor"):
         server.wait_until_ready(process, tmp_path, log)
 
 
@@ -132,7 +132,7 @@ def test_a_server_that_hangs_is_given_up(tmp_path):
     log = tmp_path / "server.log"
     log.write_text("thinking")
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    with pytest.raises(terminal.Problem, match="thinking"):
+    with pytest.raises(terminal.UserError, match="thinking"):
         server.wait_until_ready(process, tmp_path, log, patience=0.2)
     server.stop(process)
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import types
 
 import pytest
@@ -21,7 +22,7 @@ OTHERS = [  # files of a learner's
     str(ROOT / "lessons_of_mine" / "train.py"),
     str(ROOT.parent / "course_lib" / "engine.py"),
     "<ipython-input-3-0123456789ab>",
-    "/tmp/ipykernel_7/1234.py",
+    os.path.join(tempfile.gettempdir(), "ipykernel_7", "1234.py"),
     "<stdin>",
 ]
 

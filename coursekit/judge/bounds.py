@@ -1,5 +1,7 @@
 """Running a learner's code within bounds: time, printed output, recursion, and the state it may leave behind.
 
+Time is what the processor has spent, so that a busy machine makes nobody's answer wrong.
+
 Nothing here is about lessons. `run(work)` calls `work()` and always comes back, with what it returned or
 what went wrong, what was printed, and every global setting as it was before.
 
@@ -45,6 +47,7 @@ class Ran:
     value: Any = None
     error: BaseException | None = None
     printed: str = ""
+    busy: bool = False  # stopped before it had its time of the processor: the machine had much else to do
 
 
 def run(work, engines=(), seconds=SECONDS):
@@ -52,12 +55,13 @@ def run(work, engines=(), seconds=SECONDS):
     ran = Ran()
     sink = Sink()
     with protected_state(engines), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        stopwatch = choose_stopwatch()(seconds)
+        spent = Spent(seconds)
+        stopwatch = choose_stopwatch()(spent)
         try:
             with stopwatch:
                 ran.value = inside(work)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: a check never raises
-            ran.error = error
+            ran.error, ran.busy = error, spent.busy
     ran.printed = sink.text()
     return ran
 
@@ -107,6 +111,29 @@ class Sink:
 # ---------------------------------------------------------------------------------------------- time
 
 
+class Spent:
+    """How much time code has had. It is up after `seconds` of the processor's, or of a sleep, which needs none.
+
+    On a machine with much else to do this takes longer; after LONGEST seconds more it is up anyway.
+    """
+
+    LONGEST, ASLEEP = 12.0, 0.02  # ASLEEP: the share of the processor below which code is not running but waiting
+
+    def __init__(self, seconds):
+        self.seconds, self.busy = seconds, False
+        self.began, self.used = time.monotonic(), time.process_time()
+
+    def is_up(self):
+        """Whether the code has had its time; from then on it stays up."""
+        gone = time.monotonic() - self.began
+        if gone < self.seconds:
+            return False
+        used = time.process_time() - self.used
+        short = self.ASLEEP * gone < used < self.seconds
+        self.busy = self.busy or short and gone >= self.LONGEST + self.seconds
+        return self.busy or not short
+
+
 def choose_stopwatch():
     """The class that can stop code here: a timer signal, or a second thread, or Python's own turns and calls."""
     if AlarmClock.works_here():
@@ -128,14 +155,14 @@ class AlarmClock:
         """True in the main thread of a system that has timer signals."""
         return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
-    def __init__(self, seconds):
-        self.seconds, self.rings, self.answering, self.replaced = seconds, 0, False, Replaced()
+    def __init__(self, spent):
+        self.spent, self.rings, self.answering, self.replaced = spent, 0, False, Replaced()
 
     def __enter__(self):
         self.tracing = sys.gettrace()
         self.handler = signal.signal(signal.SIGALRM, self.ring)
         self.started = time.monotonic()
-        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.seconds, AGAIN)
+        self.other_timer = signal.setitimer(signal.ITIMER_REAL, self.spent.seconds, AGAIN)
 
     def __exit__(self, *error):
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -150,7 +177,7 @@ class AlarmClock:
 
     def ring(self, signum, frame):
         """Answer one ring at a time: on a slow machine the next may come before this one is answered."""
-        if self.answering:
+        if self.answering or not self.spent.is_up():
             return
         limit = sys.getrecursionlimit()
         try:
@@ -241,8 +268,8 @@ class Watchdog:
     Python delivers it between two steps of the running code, so a sleep is stopped only when it ends.
     """
 
-    def __init__(self, seconds):
-        self.seconds, self.thread_id = seconds, threading.get_ident()
+    def __init__(self, spent):
+        self.spent, self.thread_id = spent, threading.get_ident()
         self.lock, self.done, self.sent = threading.Lock(), threading.Event(), 0
         self.replaced = Replaced()
 
@@ -275,8 +302,11 @@ class Watchdog:
             pass
 
     def watch(self):
-        pause = self.seconds
+        pause = self.spent.seconds
         while not self.done.wait(pause):
+            pause = 0.05
+            if not self.spent.is_up():
+                continue
             with self.lock:
                 frames = frames_of(self.thread_id)
                 if not self.done.is_set() and frames:
@@ -284,7 +314,6 @@ class Watchdog:
                     if self.sent > PATIENCE and not self.replaced.functions:
                         self.replaced.replace(frames)
                     send(self.thread_id, TimeUp)
-            pause = 0.05
 
 
 class Turnstile:
@@ -294,12 +323,11 @@ class Turnstile:
     3.12 on). In the course's own code it is asked once and then left alone. A sleep is stopped only when it ends.
     """
 
-    def __init__(self, seconds):
-        self.seconds = seconds
+    def __init__(self, spent):
+        self.spent = spent
 
     def __enter__(self):
         watching = sys.monitoring
-        self.end = time.monotonic() + self.seconds
         self.tool = next(tool for tool in range(5, -1, -1) if watching.get_tool(tool) is None)  # one run in another
         watching.use_tool_id(self.tool, "the time limit of a check")
         events = watching.events.PY_START, watching.events.PY_RESUME, watching.events.JUMP
@@ -315,7 +343,7 @@ class Turnstile:
         """Raise TimeUp in code that is somebody else's, from the end of the time on, as often as it goes on."""
         if not is_somebody_elses(code):
             return sys.monitoring.DISABLE
-        if time.monotonic() > self.end:
+        if self.spent.is_up():
             raise TimeUp
 
 

@@ -204,6 +204,8 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
             return result_of_finding(exercise, calls.findings[0])
         if ran.error is None:
             return result_of(exercise, ran.value, calls)
+        if ran.busy:
+            return machine_was_busy(exercise.id)
         return result_of_error(exercise, answer, ran.error, calls, seconds)
 
     described = bounds.run(in_words, engines)
@@ -458,6 +460,12 @@ def loaded_engines(torch):
 
 
 # ---------------------------------------------------------------------------------- errors, in words
+
+
+def machine_was_busy(id):
+    """The Result of code that was stopped before it had its time of the processor."""
+    text = "your machine was busy with something else, and the time was up. Run this cell again in a moment."
+    return Result(id, NOT_ATTEMPTED, text, word="not judged")
 
 
 def result_of_error(exercise, answer, error, calls, seconds):

@@ -121,6 +121,8 @@ def show_slots(engine, root):
     nodes, names, ends, several = [root.grad_fn], set(), {}, False
     wraps = getattr(engine, "SavedVariable", None)
     for node in nodes:  # the list grows while we walk along it
+        if not hasattr(node, "name"):  # lessons 00 and 01 ask no accumulator for one
+            type(node).name = lambda self: type(self).__name__
         if wraps and all(isinstance(saved, (engine.Tensor, wraps)) for saved in slots_of(node).values()):
             names.update(slot_names(node))
         one = [(ends.setdefault(id(getattr(to, "variable", to)), to), place) for to, place in node.next_functions]

@@ -76,9 +76,9 @@ def judge(lesson, path=None, torch=None, passed=None):
     if not source.strip() or digest == digest_of(stages.start()):
         return Judged(ex.Result(ident, ex.NOT_ATTEMPTED, UNTOUCHED, [show_program(lesson)]), None, digest)
     learn_what_is_right(lesson, torch)
-    look = Look()
-    with as_it_was():
-        ran = bounds.run(lambda: look_at(source, lesson, torch, passed, look), seconds=LOOK_SECONDS)
+    look, ran = looked(source, lesson, torch, passed)
+    if ran.busy:  # once more
+        look, ran = looked(source, lesson, torch, passed)
     described = bounds.run(lambda: result_of(ident, lesson, look, ran, torch, passed, digest))
     result = described.value or ex.Result(ident, ex.ERROR, "what your engine gave cannot be put into words.")
     result.printed = ex.without_addresses(ran.printed)
@@ -130,6 +130,14 @@ def digest_of(source):
 def compiled(source):
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     return compile(source, FILE, "exec", dont_inherit=True)
+
+
+def looked(source, lesson, torch, passed):
+    """(what was seen of the engine, how the look ended), within bounds."""
+    look = Look()
+    with as_it_was():
+        ran = bounds.run(lambda: look_at(source, lesson, torch, passed, look), seconds=LOOK_SECONDS)
+    return look, ran
 
 
 @contextlib.contextmanager
@@ -234,12 +242,11 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
         return unchanged(ident, lesson, done)
     if look.half:
         return ex.Result(ident, ex.ALMOST, HALF)
+    if ran.busy:
+        return ex.machine_was_busy(ident)
     if isinstance(ran.error, bounds.TimeUp):
         text = f"{look.doing} after {LOOK_SECONDS:g} seconds and was stopped."
-        advice = (
-            "Is there a loop that never ends, or a part of the graph that is walked again and again? If neither, and "
-            "the machine was busy with something else, run this cell once more."
-        )
+        advice = "Is there a loop that never ends, or a part of the graph that is walked again and again?"
         return ex.Result(ident, ex.ERROR, text, [*place_of(ran.error), advice])
     if ran.error is not None:
         return ex.Result(ident, ex.ERROR, ex.error_text(ran.error), details_of_error(ran.error))
@@ -355,5 +362,5 @@ def picture_of(lesson, source, result):
     with as_it_was():
         ran = bounds.run(drawn, seconds=DRAW_SECONDS)
     if ran.error is not None:
-        result.details.append(f"A picture of your graph could not be drawn ({ex.error_text(ran.error)}).")
+        result.details.append("(No picture: drawing your graph asks your engine for more than this lesson does.)")
     return ran.value

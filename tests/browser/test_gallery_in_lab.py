@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE, ROOT, drawings, open_notebook, screenshot
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]*_*.ipynb"))
 GALLERY = ROOT / "notebooks" / "90_gallery.ipynb"
 SVG = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA, for text of ordinary size

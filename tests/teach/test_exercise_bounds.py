@@ -52,6 +52,34 @@ def in_thread(function):
     return found[0]
 
 
+@pytest.mark.parametrize(
+    "wall, processor, is_up, busy",
+    [
+        (0.9, 0.9, False, False),  # not yet
+        (1.1, 1.1, True, False),  # it had its second
+        (3.0, 0.5, False, False),  # others have the processor
+        (3.0, 0.01, True, False),  # it sleeps
+        (13.1, 0.5, True, True),  # others have had it for too long
+    ],
+)
+def test_time_is_the_processors(monkeypatch, wall, processor, is_up, busy):
+    """A limit of one second is one of the processor's; a sleep has none, and much later it is up anyway."""
+    spent = bounds.Spent(1.0)
+    monkeypatch.setattr(bounds.time, "monotonic", lambda: spent.began + wall)
+    monkeypatch.setattr(bounds.time, "process_time", lambda: spent.used + processor)
+
+    assert (is_up, busy) == (spent.is_up(), spent.busy)
+
+
+def test_a_busy_machine_makes_no_answer_wrong(monkeypatch):
+    """An answer that did not get its time is not judged, and that is said."""
+    monkeypatch.setattr(bounds.Spent, "is_up", lambda self: setattr(self, "busy", True) or True)
+    result = judged_loop(LOOPS["while"] if "while" in LOOPS else next(iter(LOOPS.values())))
+
+    assert ("not attempted", "not judged") == (result.outcome, result.word)
+    assert "your machine was busy" in result.text
+
+
 def judged_loop(body, seconds=0.2):
     exercise = changed(DOUBLE, check=lambda answer, torch: answer(1.0))
     source = f"def double(x):\n    {body}\n"

@@ -6,10 +6,12 @@
     python tools/lesson.py --minutes     the honest minutes of all lessons; nothing is run
 
 It ends with the minutes: 200 words a minute, 12 seconds a line of code, 1.5 minutes a prediction, the exercises' own
-minutes and those of the piece of one's own engine. The title cell and README may differ from them by a tenth.
+minutes and those of the piece of one's own engine. What stands under "Exercises: more, if you like" is counted apart.
+The title cell and README may differ from the minutes by a tenth.
 """
 
 import argparse
+import dataclasses
 import os
 import re
 import subprocess
@@ -38,6 +40,7 @@ class Minutes:
     predictions: int
     exercises: float  # minutes
     build: float  # minutes
+    more: float  # minutes of the exercises that are there for who likes more
 
     @property
     def total(self):
@@ -47,23 +50,43 @@ class Minutes:
 
     def __str__(self):
         return (f"{self.total:.0f} minutes: {self.words} words, {self.lines} lines of code, {self.predictions} "
-                f"predictions, exercises {self.exercises:g}, own engine {self.build:g}")  # fmt: skip
+                f"predictions, exercises {self.exercises:g}, own engine {self.build:g}"
+                + (f"; and {self.more:g} for more exercises" if self.more else ""))  # fmt: skip
+
+
+MORE = "## Exercises: more, if you like"
+
+
+def without_more(cells):
+    """The cells without the section of optional exercises, and the ids of the exercises that it asks for."""
+    core, ids, inside = [], [], False
+    for cell in cells:
+        headings = re.findall(r"^## .*", cell.source, re.MULTILINE) if cell.kind != "code" else []
+        inside = headings[-1].startswith(MORE) if headings else inside
+        if inside:
+            ids += re.findall(r'L\.check\("([^"]+)"', cell.source) if cell.kind == "code" else []
+            cell = dataclasses.replace(cell, source=cell.source.partition(MORE)[0] if headings else "")
+        core.append(cell)
+    return core, ids
 
 
 def minutes(number):
-    """The honest minutes of a lesson."""
+    """Count the honest minutes of a lesson."""
     number = number_of(number)
     words = lines = 0
-    for cell in cells_of((folder_of(number) / "lesson.py").read_text(encoding="utf-8")):
+    cells, optional = without_more(cells_of((folder_of(number) / "lesson.py").read_text(encoding="utf-8")))
+    for cell in cells:
         if cell.kind == "code":
             lines += lines_in(cell.source)
         else:
             lines += sum(lines_in(code) for language, code in FENCE.findall(cell.source) if language == "python")
             words += len(re.sub(r"\]\([^)]*\)", "]", FENCE.sub("", cell.source)).split())
     records = exercises_module(number).EXERCISES
-    asked = [record.minutes for record in records if record.kind != "predict"]
+    asked = [record for record in records if record.kind != "predict"]
+    more = sum(record.minutes for record in asked if record.id in optional)
     build = stages.MINUTES.get(int(number), 0) if number.isdigit() else 0
-    return Minutes(words, lines, len(records) - len(asked), sum(asked), build)
+    counted = sum(record.minutes for record in asked) - more
+    return Minutes(words, lines, len(records) - len(asked), counted, build, more)
 
 
 def lines_in(code):

@@ -3,6 +3,7 @@
 import re
 
 from coursekit.judge.discovery import exercises_module, number_in
+from coursekit.judge.source import cells_of
 from tests.lessons.notebook_rules import (
     LESSONS,
     ROOT,
@@ -19,7 +20,7 @@ from tests.lessons.notebook_rules import (
 )
 from tests.lessons.still import STILL
 from tools import build_notebooks
-from tools.lesson import minutes
+from tools.lesson import minutes, without_more
 
 
 @every_notebook
@@ -103,3 +104,15 @@ def test_no_claims_without_a_lesson():
     files = {path.parent.name for path in (ROOT / "lessons").glob("*/claims.py")}
 
     assert files == set(LESSONS)
+
+
+def test_exercises_for_who_likes_more_are_counted_apart():
+    """The section "Exercises: more, if you like" ends at the next heading; what stands before it in its cell counts."""
+    text = (
+        "# %% [markdown]\n# Before.\n#\n# ## Exercises: more, if you like\n# **07.8**\n\n# %%\nL.check('x')\n"
+        'L.check("07.8", a)\n\n# %% [markdown]\n# ### Still inside\n\n# %% [markdown]\n# ## What you can now claim\n'
+    )
+    core, ids = without_more(cells_of(text))
+
+    assert ids == ["07.8"]
+    assert [cell.source.strip() for cell in core] == ["Before.", "", "", "## What you can now claim"]

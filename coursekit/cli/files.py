@@ -66,7 +66,10 @@ def digest(data: bytes) -> str:
 
 @contextlib.contextmanager
 def only_one(path: Path, words: str) -> Iterator[None]:
-    """Let one process at a time in; the others say that they wait. The system frees it if we die."""
+    """Let one process at a time in; the others say that they wait. The system frees it if we die.
+
+    Written by hand, and not with filelock: the first lock is taken before anything is installed.
+    """
     path.parent.mkdir(exist_ok=True)
     with open(path, "a+b") as file:
         waiting = False

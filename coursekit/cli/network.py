@@ -9,12 +9,12 @@ import sys
 import threading
 from typing import IO
 
-TO_BEGIN, TO_ANSWER = 4.0, 3.5  # seconds: until it is known whom to ask, on a slow machine, and until one answers
+TO_BEGIN, TO_ANSWER = 4.0, 3.1  # seconds: until it is known whom to ask, on a slow machine, and until one answers
 
 # Runs in a process of its own, which can be ended whatever it hangs on: a name server, a proxy, pip's own imports.
 # pip is the one that knows where packages come from: its settings, its variables, and where it looks by itself.
 ASK = r"""
-import glob, json, os, sys, sysconfig, threading, urllib.error, urllib.parse, urllib.request
+import glob, json, os, socket, sys, sysconfig, threading, urllib.error, urllib.parse, urllib.request
 try:
     import pip
 except ImportError:  # as ensurepip brings it
@@ -32,7 +32,7 @@ for section in ("global", "install", ":env:"):  # the later ones count
 places = [] if "no-index" in chosen else [chosen.get("index-url") or PyPI.simple_url]
 places += chosen.get("extra-index-url", "").split() + chosen.get("find-links", "").split()
 remote = [place for place in places if place.startswith(("http:", "https:"))]
-proxies = {"http": chosen["proxy"], "https": chosen["proxy"]} if chosen.get("proxy") else None
+proxies = dict.fromkeys(("http", "https"), chosen["proxy"]) if "proxy" in chosen else urllib.request.getproxies()
 opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
 hosts = [urllib.parse.urlsplit(place).hostname for place in remote]
 print(json.dumps({"local": len(remote) < len(places), "hosts": hosts}), flush=True)
@@ -41,7 +41,11 @@ def ask(place):
     parts = urllib.parse.urlsplit(place)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # no password is sent from here
     try:
-        opener.open(urllib.request.Request(bare, method="HEAD"), timeout=3).close()
+        if parts.scheme in proxies and not urllib.request.proxy_bypass(parts.hostname):
+            opener.open(urllib.request.Request(bare, method="HEAD"), timeout=3).close()
+        else:  # a connection is enough: on a slow line the rest can take longer than anybody waits here
+            port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+            socket.create_connection((parts.hostname, port), timeout=3).close()
     except urllib.error.HTTPError as error:
         if error.code in (502, 503, 504):  # a proxy's words
             return

@@ -3,7 +3,6 @@
 Nothing here keeps a tensor alive: a `Graph` holds words and numbers, taken at the moment of drawing (reader.py).
 """
 
-from collections import deque
 from dataclasses import dataclass, field
 
 STALE, FREED, PACKED, DETACHED, OK = "STALE", "FREED", "packed by hooks", "DETACHED", "ok"
@@ -63,6 +62,7 @@ class NodeInfo:
     edges: list = field(default_factory=list)  # (input number, index of the next node or None, its output)
     slots: list = field(default_factory=list)
     kept: list = field(default_factory=list)  # (name, number) pairs such as ("exponent", "2")
+    accumulates: bool = False  # ends a path in a leaf: an AccumulateGrad
     leaf: int | None = None  # AccumulateGrad only: index of the value that it adds to
     slopes: dict = field(default_factory=dict)  # input number -> its slope in words, when asked for
     folded: int = 0  # how many nodes this box stands for
@@ -71,11 +71,6 @@ class NodeInfo:
     key: object = None  # the same for the same node, in every picture; None for AccumulateGrad
     hooks: list = field(default_factory=list)  # on the node itself, after it: their names
     prehooks: list = field(default_factory=list)  # on the node itself, before it
-
-    @property
-    def accumulates(self):
-        """True for the node that ends a path in a leaf."""
-        return self.name == ACCUMULATE
 
 
 @dataclass
@@ -130,8 +125,13 @@ def put_in_order(graph):
     for back in graph.nodes:
         if back.accumulates:
             continue
-        met = [graph.nodes[f].leaf for _, f, _ in back.edges if f is not None and graph.nodes[f].accumulates]
-        met += [slot.value for slot in back.slots if slot.value is not None]
+        met = []
+        for _, following, _ in back.edges:
+            if following is not None and graph.nodes[following].accumulates:
+                met.append(graph.nodes[following].leaf)
+        for slot in back.slots:
+            if slot.value is not None:
+                met.append(slot.value)
         for k, value in enumerate(met):
             first.setdefault(value, (back.number, 0, k))
     for i, value in enumerate(graph.values):
@@ -143,7 +143,7 @@ def put_in_order(graph):
             first.setdefault(i, (*(max(placed)[:1] if placed else (0,)), 2, 0))
     for a, b in graph.other_counter:
         first.setdefault(b, (first.get(a, (0,))[0], 3, 0))
-    order = sorted(range(len(graph.values)), key=lambda i: (first.get(i, (0, 0, 0)), i))
+    order = [i for _, i in sorted([(first.get(i, (0, 0, 0)), i) for i in range(len(graph.values))])]
     new = {old: i for i, old in enumerate(order)}
     renumber(graph, order, new)
 
@@ -178,17 +178,21 @@ def link_inputs(graph):
     A temporary that nobody keeps is passed through. Also inputs without grad, known because they were saved.
     """
     made = {}  # (node, output) -> value whose present content that node computed
+    rewritten = False  # whether a write has given some value a history that is not in this graph
     for i, value in enumerate(graph.values):
+        rewritten = rewritten or bool(value.outside)
         if value.node is not None:
             made.setdefault((value.node, value.output_nr), i)
     behind = {}  # node -> values nearest behind it
     for n in topological(graph.nodes):
         node = graph.nodes[n]
-        near = {}
-        plain = plain_inputs(graph, node)
-        fill = len(plain) == sum(following is None for _, following, _ in node.edges)
-        moved = moved_inputs(graph, node, made)
-        near.update(moved)
+        plain = plain_inputs(graph, node) if node.slots else []
+        missing = 0  # inputs that next_functions has no place for
+        for _, following, _ in node.edges:
+            missing += following is None
+        fill = len(plain) == missing
+        moved = moved_inputs(graph, node, made) if rewritten else {}
+        near = dict(moved)
         for _, following, output in node.edges:
             if following is None:
                 if fill:
@@ -202,14 +206,19 @@ def link_inputs(graph):
         near.update(dict.fromkeys(plain))
         behind[n] = near
     for i, value in enumerate(graph.values):
-        near = behind.get(value.node, {})
-        value.inputs = [k for k in near if k != i and k is not None]
+        for k in behind.get(value.node, ()):
+            if k != i and k is not None:
+                value.inputs.append(k)
 
 
 def plain_inputs(graph, node):
     """The values without grad that a node saved: its inputs that next_functions has no place for."""
-    saved = dict.fromkeys(slot.value for slot in node.slots if slot.value is not None)
-    return [i for i in saved if graph.values[i].leaf and not graph.values[i].requires_grad]
+    saved = {}
+    for slot in node.slots:
+        value = None if slot.value is None else graph.values[slot.value]
+        if value is not None and value.leaf and not value.requires_grad:
+            saved[slot.value] = None
+    return list(saved)
 
 
 def moved_inputs(graph, node, made):
@@ -232,14 +241,14 @@ def topological(nodes):
     waiting = [0] * len(nodes)
     users = [[] for _ in nodes]
     for i, node in enumerate(nodes):
-        for following in {f for _, f, _ in node.edges if f is not None}:
-            waiting[i] += 1
-            users[following].append(i)
-    ready = deque(i for i, count in enumerate(waiting) if count == 0)
-    while ready:
-        i = ready.popleft()
-        yield i
+        for _, following, _ in node.edges:  # several edges to one node count each, and are taken off each
+            if following is not None:
+                waiting[i] += 1
+                users[following].append(i)
+    ready = [i for i, count in enumerate(waiting) if count == 0]
+    for i in ready:  # which grows on the way
         for user in users[i]:
             waiting[user] -= 1
             if waiting[user] == 0:
                 ready.append(user)
+    return ready

@@ -8,6 +8,7 @@ import re
 from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 from backscope.graph.tensor_facts import PREVIEW, is_tensor, safe_getattr
 
+CUSTOM = "tensors"  # a slot of this name is a custom Function's: `_raw_saved_tensors`
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 # What our engine and PyTorch keep themselves on the node of a custom Function; all else was put there by forward.
 OWN = {"saved_slots", "materialize_grads", "needs_input_grad", "output_count", "several_outputs", "saved_tensors"}
@@ -21,8 +22,7 @@ def node_name(node):
 
 def sequence_nr(node):
     """When the node was made."""
-    number = getattr(node, "_sequence_nr", None)
-    return number() if number is not None else 0
+    return getattr(node, "_sequence_nr", int)()  # int() is 0, for the node of a learner's own engine
 
 
 class SlotNames:
@@ -34,29 +34,35 @@ class SlotNames:
     def of(self, node):
         kind = type(node)
         if kind not in self.known:
-            every = dir(kind)
-            tensors = sorted(name[11:] for name in every if name.startswith("_raw_saved_"))
-            saved = sorted(name[7:] for name in every if name.startswith("_saved_"))
-            self.known[kind] = tensors, [n for n in saved if n not in tensors and "_sym_" not in n]
+            tensors, saved = [], []
+            for name in dir(kind):
+                if name.startswith("_raw_saved_"):
+                    tensors.append(name[11:])
+                elif name.startswith("_saved_") and "_sym_" not in name:
+                    saved.append(name[7:])
+            self.known[kind] = sorted(tensors), sorted({*saved} - {*tensors})
         return self.known[kind]
 
 
 def read_slots(node, names):
-    """For each slot of a node: (label, state, tensor or None, saved version, version now)."""
+    """Return for each slot of a node (label, state, tensor or None, saved version, version now)."""
+    slots = []
     for name in names:
         try:
             raw = getattr(node, "_raw_saved_" + name)
         except RuntimeError:  # a custom Function lets go of all its slots at once
             if label := freed_label(node, name):
-                yield label, FREED, None, None, None
+                slots.append((label, FREED, None, None, None))
             continue
         several = isinstance(raw, (tuple, list))
         for index, slot in enumerate(raw if several else [raw]):
             if slot is not None:
                 found = read_slot(node, name, slot, several)
                 if found is not None:
-                    yield (f"{name}[{index}]" if several else name, *found)
-    yield from read_unwatched(node)
+                    slots.append((f"{name}[{index}]" if several else name, *found))
+    if CUSTOM in names:
+        slots += read_unwatched(node)
+    return slots
 
 
 def freed_label(node, name):
@@ -90,7 +96,7 @@ def read_hooks(node):
     """(names of the hooks after a node, names of those before it)."""
     own = getattr(node, "hooks", None)
     if hasattr(own, "post") and hasattr(own, "pre"):
-        return hook_names(own.post), hook_names(own.pre)
+        return hook_names(own.post) if own.post else [], hook_names(own.pre) if own.pre else []
     return tuple(neighbours(getattr(node, name, None)) for name in ("register_hook", "register_prehook"))
 
 
@@ -115,9 +121,10 @@ def hook_names(hooks):
 
 def read_slot(node, name, slot, several):
     """(state, tensor, saved version, version now) of one slot, or None when nothing was ever put there."""
-    tensor = slot.data if not is_packed(slot) else None
-    if tensor is None and is_packed(slot):
-        return PACKED, None, None, None
+    hook = getattr(slot, "unpack_hook", slot)
+    if hook is not None and (hook is not slot or is_packed(slot)):
+        return PACKED, None, None, None  # looking must not run the hooks
+    tensor = slot.data
     message = refusal(node, name, slot, several)
     if message is None:
         if tensor is None:
@@ -133,9 +140,7 @@ def read_slot(node, name, slot, several):
 
 
 def is_packed(slot):
-    """True when saved-tensor hooks packed this slot; looking must not run them."""
-    if hasattr(slot, "unpack_hook"):
-        return slot.unpack_hook is not None
+    """True when hooks packed a slot of a PyTorch that does not show them."""
     if slot.data is not None or slot.is_freed:
         return False
     try:

@@ -16,23 +16,22 @@ from backscope.graph.model import (
     put_in_order,
 )
 from backscope.graph.node_facts import (
+    CUSTOM,
     SlotNames,
     hook_names,
     node_name,
     read_hooks,
     read_kept,
     read_slots,
-    sequence_nr,
 )
 from backscope.graph.tensor_facts import (
+    counted_together,
     dtype_of,
     grad_of,
     is_parameter,
-    one_counter,
-    place,
     preview,
+    read_facts,
     safe_getattr,
-    shape_of,
     token_of,
     window,
 )
@@ -54,22 +53,25 @@ def reachable_nodes(starts):
         seen.add(id(node))
         edges = node.next_functions
         found.append((node, edges))
-        queue.extend(following for following, _ in edges if following is not None)
+        for following, _ in edges:
+            if following is not None:
+                queue.append(following)
     return found
 
 
-def in_order(nodes, edges):
-    """Nodes as they were made, oldest first, but none before one that it leads to.
+def in_order(nodes, edges, made):
+    """Nodes as they were made, oldest first, but none before one that it leads to. `made`: {id of a node: when}.
 
     The two differ only for the node of an old view, which is made anew when somebody asks for it.
     """
     index = {id(node): i for i, node in enumerate(nodes)}
     waiting, users = [0] * len(nodes), [[] for _ in nodes]
     for i, node in enumerate(nodes):
-        for key in {id(following) for following, _ in edges[id(node)] if id(following) in index}:
-            waiting[i] += 1
-            users[index[key]].append(i)
-    ready = [(sequence_nr(node), i) for i, node in enumerate(nodes) if waiting[i] == 0]
+        for following, _ in edges[id(node)]:
+            if id(following) in index:
+                waiting[i] += 1
+                users[index[id(following)]].append(i)
+    ready = [(made[id(node)], i) for i, node in enumerate(nodes) if waiting[i] == 0]
     heapify(ready)
     ordered = []
     while ready:
@@ -78,7 +80,7 @@ def in_order(nodes, edges):
         for user in users[i]:
             waiting[user] -= 1
             if waiting[user] == 0:
-                heappush(ready, (sequence_nr(nodes[user]), user))
+                heappush(ready, (made[id(nodes[user])], user))
     return ordered
 
 
@@ -95,13 +97,17 @@ class Reader:
         self.values = []
         self.by_id = {}  # id of a tensor -> index of its value
         self.by_place = {}  # memory address -> indexes of values
+        self.facts = {}  # id of a tensor -> its TensorFacts, read once
         self.slot_names = SlotNames()
         self.unnamed_leaves = 0
 
     def read(self):
         """The Graph."""
-        starts = [f for f in (safe_getattr(t, "grad_fn") for t in self.asked) if f is not None]
-        self.read_nodes(starts)
+        for tensor in (*self.asked, *self.around):
+            if id(tensor) not in self.facts:
+                self.facts[id(tensor)] = read_facts(tensor)
+        starts = [self.facts[id(tensor)].grad_fn for tensor in self.asked]
+        self.read_nodes([node for node in starts if node is not None])
         for tensor in self.asked:
             self.values[self.value(tensor)].asked = True
         self.read_leaves()
@@ -110,32 +116,48 @@ class Reader:
         self.read_neighbours()
         self.link_views()
         memories, other_counter = self.memories()
-        asked = list(dict.fromkeys(self.by_id[id(tensor)] for tensor in self.asked))
+        asked = list(dict.fromkeys([self.by_id[id(tensor)] for tensor in self.asked]))
         graph = Graph(self.values, self.backs, memories, other_counter, asked)
-        leaves = sum(back.accumulates for back in self.backs)
-        saved = sum(slot.state != UNWATCHED for back in self.backs for slot in back.slots)
+        leaves = saved = 0
+        for back in self.backs:
+            leaves += back.accumulates
+            for slot in back.slots:
+                saved += slot.state != UNWATCHED
         graph.counts = len(self.backs) - leaves, leaves, saved
         self.link_rings()
         put_in_order(graph)
         return graph
 
+    def facts_of(self, tensor):
+        """The TensorFacts of a tensor; they keep it alive, so that its id stays its own."""
+        known = self.facts.get(id(tensor))
+        if known is None:
+            known = self.facts[id(tensor)] = read_facts(tensor)
+        return known
+
     def read_nodes(self, starts):
+        """Number the nodes behind these, and read what each is."""
         met = reachable_nodes(starts)
-        edges_of = {id(node): edges for node, edges in met}
-        found = [node for node, _ in met]
-        leaves = [n for n in found if node_name(n) == ACCUMULATE]
-        inner = in_order([n for n in found if node_name(n) != ACCUMULATE], edges_of)
+        edges_of, names, made, leaves, inner = {}, {}, {}, [], []
+        for node, edges in met:
+            edges_of[id(node)] = edges
+            names[id(node)] = name = node.name().rpartition("::")[2]
+            if name == ACCUMULATE:
+                leaves.append(node)
+            else:
+                made[id(node)] = getattr(node, "_sequence_nr", int)()  # sequence_nr, without a call
+                inner.append(node)
+        inner = in_order(inner, edges_of, made)
         self.found = leaves + inner
         self.index = {id(node): i for i, node in enumerate(self.found)}
         self.backs = []
         for i, node in enumerate(self.found):
-            edges = [
-                (k, None if following is None else self.index[id(following)], output)
-                for k, (following, output) in enumerate(edges_of[id(node)])
-            ]
-            number = None if i < len(leaves) else i - len(leaves) + 1
-            key = None if number is None else sequence_nr(node)
-            back = NodeInfo(node_name(node), number, edges, key=key)
+            edges = []
+            for k, (following, output) in enumerate(edges_of[id(node)]):
+                edges.append((k, self.index.get(id(following)), output))  # None leads nowhere
+            leaf = i < len(leaves)
+            number, key = (None, None) if leaf else (i - len(leaves) + 1, made[id(node)])
+            back = NodeInfo(names[id(node)], number, edges, key=key, accumulates=leaf)
             if len(self.found) <= ASKED_FOR_HOOKS:
                 back.hooks, back.prehooks = read_hooks(node)
             self.backs.append(back)
@@ -147,38 +169,36 @@ class Reader:
         known = self.by_id.get(id(tensor))
         if known is not None:
             return known
-        index = len(self.values)
+        index, facts = len(self.values), self.facts.get(id(tensor)) or self.facts_of(tensor)
         self.by_id[id(tensor)] = index
-        self.tensors.append(tensor)  # also keeps it alive, so that its id stays its own
-        self.values.append(self.describe(tensor, name))
-        where = place(tensor)
-        if where is not None:
-            self.by_place.setdefault(where, []).append(index)
+        self.tensors.append(tensor)
+        self.values.append(self.describe(tensor, facts, name))
+        if facts.place is not None:
+            self.by_place.setdefault(facts.place, []).append(index)
         return index
 
-    def describe(self, tensor, name):
-        problem, grad_fn = "", None
-        try:
-            grad_fn = tensor.grad_fn
-        except RuntimeError as error:
-            problem = str(error).split(". ")[0]
+    def describe(self, tensor, facts, name):
+        """The TensorInfo of a tensor."""
+        grad_fn, leaf, requires_grad = facts.grad_fn, facts.leaf, facts.requires_grad
         node = None if grad_fn is None else self.index.get(id(grad_fn))
-        names = self.names.get(id(tensor), [])
-        output_nr = safe_getattr(tensor, "output_nr", 0)
-        leaf = bool(safe_getattr(tensor, "is_leaf", False))
-        requires_grad = bool(safe_getattr(tensor, "requires_grad", False))
-        retains = bool(safe_getattr(tensor, "retains_grad", False))
-        grad = None
+        names, shape = self.names.get(id(tensor), []), tuple(map(int, tensor.shape))
+        output_nr, retains, grad = 0, False, None
+        if not leaf:
+            output_nr = safe_getattr(tensor, "output_nr", 0)
+            retains = bool(safe_getattr(tensor, "retains_grad", False))
         if (leaf and requires_grad) or retains:
             grad = safe_getattr(tensor, "grad")
             grad = "None" if grad is None else preview(grad)
+        hooks, post_hooks = getattr(tensor, "_backward_hooks", None), None
+        if leaf and requires_grad:
+            post_hooks = safe_getattr(tensor, "_post_accumulate_grad_hooks")
         return TensorInfo(
             name=names[0] if names else name or self.unnamed(node, output_nr),
             named=bool(names),
-            preview=preview(tensor),
+            preview=preview(tensor, shape),
             dtype=dtype_of(tensor),
-            shape=shape_of(tensor),
-            version=safe_getattr(tensor, "_version"),
+            shape=str(shape),
+            version=facts.version,
             leaf=leaf,
             requires_grad=requires_grad,
             frozen=leaf and not requires_grad and is_parameter(tensor),
@@ -188,9 +208,9 @@ class Reader:
             grad=grad,
             retains_grad=retains,
             also=names[1:],
-            hooks=hook_names(safe_getattr(tensor, "_backward_hooks")),
-            post_hooks=hook_names(safe_getattr(tensor, "_post_accumulate_grad_hooks")),
-            problem=problem,
+            hooks=hook_names(hooks) if hooks else [],
+            post_hooks=hook_names(post_hooks) if post_hooks else [],
+            problem=facts.problem,
             token=token_of(tensor),
         )
 
@@ -214,17 +234,17 @@ class Reader:
     def read_named(self):
         """Tensors the learner can name that one of these nodes computed."""
         for tensor in self.around:
-            grad_fn = safe_getattr(tensor, "grad_fn")
+            grad_fn = self.facts[id(tensor)].grad_fn
             if grad_fn is not None and id(grad_fn) in self.index:
                 self.value(tensor)
 
     def read_neighbours(self):
         """Named tensors on the memory of a value that is shown; and the base of each view."""
         for tensor in self.around:
-            if id(tensor) not in self.by_id and place(tensor) in self.by_place:
+            if id(tensor) not in self.by_id and self.facts[id(tensor)].place in self.by_place:
                 self.value(tensor)
         for tensor in list(self.tensors):
-            base = safe_getattr(tensor, "_base")
+            base = self.facts[id(tensor)].base
             if base is not None:
                 self.value(base)
 
@@ -234,16 +254,17 @@ class Reader:
         named_by_id = {id(t) for t in self.around}
         self.named_at = {}
         for tensor in self.around:
-            self.named_at.setdefault(place(tensor), []).append(tensor)
+            self.named_at.setdefault(self.facts[id(tensor)].place, []).append(tensor)
         for i, node in enumerate(self.found):
-            tensors, numbers = self.slot_names.of(node)
             back = self.backs[i]
-            for label, state, tensor, saved, now in read_slots(node, tensors):
+            tensors, numbers = ((), ()) if back.accumulates else self.slot_names.of(node)
+            for label, state, tensor, saved, now in read_slots(node, tensors) if tensors else ():
                 slot = SavedSlot(label, state, saved=saved, now=now)
                 if tensor is not None:
                     self.place_saved(slot, tensor, i, id(tensor) in named_by_id)
                 back.slots.append(slot)
-            back.kept = list(read_kept(node, numbers))
+            if numbers or CUSTOM in tensors:
+                back.kept = list(read_kept(node, numbers))
 
     def place_saved(self, slot, tensor, node, named):
         """Say what a slot holds: a value that has its own box, or the content itself."""
@@ -260,26 +281,29 @@ class Reader:
             slot.content = preview(tensor)
 
     def has_history(self, tensor):
-        return safe_getattr(tensor, "grad_fn") is not None or bool(safe_getattr(tensor, "requires_grad", False))
+        facts = self.facts_of(tensor)
+        return facts.grad_fn is not None or facts.requires_grad
 
     def twin(self, tensor, node):
         """The value on the same elements and counter: a kept result is a second tensor."""
-        where = place(tensor)
+        where = self.facts_of(tensor).place
         same = [i for i in self.by_place.get(where, ()) if self.alike(self.tensors[i], tensor)]
-        same.sort(key=lambda i: (self.values[i].node != node, self.values[i].node is None, self.is_plain(i, tensor), i))
+        if len(same) > 1:
+            values = self.values
+            same.sort(key=lambda i: (values[i].node != node, values[i].node is None, self.is_plain(i, tensor), i))
         if same:
             return same[0]
         named = [t for t in self.named_at.get(where, ()) if self.alike(t, tensor)]
-        named.sort(key=lambda t: safe_getattr(t, "grad_fn") is None)
+        named.sort(key=lambda t: self.facts[id(t)].grad_fn is None)
         return self.value(named[0]) if named else None
 
     def is_plain(self, i, tensor):
         """True for a value that is no part of the history that the tensor has: `w.detach()`, when `w.t()` was saved."""
         return self.has_history(tensor) and not self.values[i].requires_grad
 
-    @staticmethod
-    def alike(a, b):
-        return window(a) == window(b) and one_counter(a, b)
+    def alike(self, a, b):
+        """True for tensors on one memory that look at the same elements and share a counter."""
+        return a is b or (window(a) == window(b) and counted_together(self.facts_of(a), self.facts_of(b)))
 
     # --- shared memory ---
 
@@ -290,15 +314,20 @@ class Reader:
         """Who stands for all that share a counter: no view if possible, and something with a history."""
         return self.values[i].view_of is not None, self.has_no_history(i), i
 
+    def facts_at(self, i):
+        return self.facts[id(self.tensors[i])]
+
     def link_views(self):
         for i, tensor in enumerate(self.tensors):
-            base = safe_getattr(tensor, "_base")
+            base = self.facts[id(tensor)].base
             if base is not None:
                 self.values[i].view_of = self.by_id[id(base)]
 
     def link_rings(self):
         """A .grad whose history leads back to its leaf: leaf, .grad and graph hold each other."""
         for i, tensor in enumerate(self.tensors):
+            if self.values[i].grad in (None, "None"):
+                continue
             known = self.by_id.get(id(grad_of(tensor)))
             if known is not None and self.values[known].node is not None and self.leads_to(self.values[known].node, i):
                 self.values[known].grad_of = i
@@ -314,10 +343,12 @@ class Reader:
         """Values on one memory, grouped by counter; and pairs with one memory but two counters."""
         memories, pairs = [], []
         for members in self.by_place.values():
+            if len(members) == 1:
+                continue
             groups = []
             for i in members:
                 for group in groups:
-                    if one_counter(self.tensors[group[0]], self.tensors[i]):
+                    if counted_together(self.facts_at(group[0]), self.facts_at(i)):
                         group.append(i)
                         break
                 else:

@@ -4,10 +4,15 @@ Only attributes that PyTorch itself offers are read, so the same code reads real
 """
 
 import weakref
+from dataclasses import dataclass
 from itertools import count
+from math import prod
+from typing import Any
 
 from backscope.adapters import adapter_of
 
+REFUSALS = RuntimeError, AttributeError, NotImplementedError  # how a library says that it has no such fact
+MARKS = frozenset(".en")  # one of them shows that a number is a float
 PREVIEW = 4  # a tensor with more elements is described by its shape
 
 
@@ -38,21 +43,57 @@ def is_module(thing):
 
 def is_parameter(tensor):
     """True for our `nn.Parameter`s and PyTorch's."""
-    return any(kind.__name__ == "Parameter" for kind in type(tensor).__mro__)
+    return "Parameter" in [kind.__name__ for kind in type(tensor).__mro__]
 
 
 def safe_getattr(tensor, attribute, otherwise=None):
     """An attribute, or `otherwise` where the library refuses: stale views refuse even `is_leaf`."""
     try:
         return getattr(tensor, attribute)
-    except (RuntimeError, AttributeError, NotImplementedError):
+    except REFUSALS:
         return otherwise
+
+
+@dataclass(slots=True)
+class TensorFacts:
+    """What a tensor says of its history, memory and counter, each asked once; None where the library refuses."""
+
+    tensor: Any
+    grad_fn: Any
+    problem: str  # why it says no more of its history
+    leaf: bool
+    requires_grad: bool
+    version: int | None
+    base: Any  # the tensor that it is a view of
+    place: int | None  # the address of its memory
+
+
+def read_facts(tensor: Any) -> TensorFacts:
+    """Ask a tensor for all of TensorFacts. Where it shows no grad_fn it is a leaf, unless it refuses to say so."""
+    problem, grad_fn, facts, address = "", None, [], None
+    try:
+        grad_fn = tensor.grad_fn
+    except RuntimeError as error:  # a stale view refuses
+        problem = str(error).split(". ")[0]
+    for name in ("requires_grad", "_version", "_base"):
+        try:
+            facts.append(getattr(tensor, name))
+        except REFUSALS:
+            facts.append(None)
+    try:
+        address = tensor.untyped_storage().data_ptr() or None
+    except REFUSALS:
+        pass  # there is no memory to compare
+    requires_grad, version, base = facts
+    return TensorFacts(
+        tensor, grad_fn, problem, grad_fn is None and not problem, bool(requires_grad), version, base, address
+    )
 
 
 def grad_of(tensor):
     """The .grad of a leaf or of a tensor that retains it; others are not asked, PyTorch would warn."""
     try:
-        return tensor.grad if (tensor.is_leaf or tensor.retains_grad) and tensor.requires_grad else None
+        return tensor.grad if tensor.requires_grad and (tensor.grad_fn is None or tensor.retains_grad) else None
     except RuntimeError:
         return None
 
@@ -62,27 +103,30 @@ def number(value):
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
     text = f"{value:.4g}"
-    return text if any(mark in text for mark in ".en") else text + "."
+    return text + "." if MARKS.isdisjoint(text) else text
 
 
 def nested(items):
     """Nested lists of numbers as text."""
-    return "[" + ", ".join(map(nested, items)) + "]" if isinstance(items, list) else number(items)
+    if not isinstance(items, list):
+        return number(items)
+    return "[" + ", ".join(map(nested if items and isinstance(items[0], list) else number, items)) + "]"
 
 
 def shape_of(tensor):
     """The shape as text: (2, 3)."""
-    return str(tuple(int(n) for n in tensor.shape))
+    return str(tuple(map(int, tensor.shape)))
 
 
-def preview(tensor):
-    """Up to four elements as they are, otherwise the shape."""
+def preview(tensor: Any, shape: tuple[int, ...] | None = None) -> str:
+    """Up to four elements as they are, otherwise the shape, which may be known already."""
+    shape = tuple(map(int, tensor.shape)) if shape is None else shape
     try:
-        if 0 < tensor.numel() <= PREVIEW:
+        if 0 < prod(shape) <= PREVIEW:
             return nested(tensor.tolist())
     except (RuntimeError, NotImplementedError):
         pass  # a tensor without readable elements still has a shape
-    return "shape " + shape_of(tensor)
+    return f"shape {shape}"
 
 
 def dtype_of(tensor):
@@ -94,7 +138,7 @@ def place(tensor):
     """The address of a tensor's memory; None when there is none to compare."""
     try:
         return tensor.untyped_storage().data_ptr() or None
-    except (RuntimeError, NotImplementedError, AttributeError):
+    except REFUSALS:
         return None
 
 
@@ -103,22 +147,25 @@ def window(tensor):
     return tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(), dtype_of(tensor)
 
 
-def one_counter(a, b):
-    """True when two tensors on one memory share their version counter.
+def one_counter(a: Any, b: Any) -> bool:
+    """Tell whether two tensors on one memory share their version counter."""
+    return a is b or counted_together(read_facts(a), read_facts(b))
 
-    `x.detach()` does and `x.data` does not, and until somebody writes no attribute tells them apart: the
+
+def counted_together(a: TensorFacts, b: TensorFacts) -> bool:
+    """Tell the same of tensors whose facts are known.
+
+    `x.detach()` shares it and `x.data` does not, and until somebody writes no attribute tells them apart: the
     library's adapter does.
     """
-    first, second = safe_getattr(a, "_version"), safe_getattr(b, "_version")
-    if a is b or first != second:
-        return a is b
-    if first is None:
+    if a is b or a.tensor is b.tensor or a.version != b.version:
+        return a.version == b.version
+    if a.version is None:
         return True  # two inference tensors: no counter, hence none of their own
-    base_a, base_b = safe_getattr(a, "_base"), safe_getattr(b, "_base")
-    if base_a is b or base_b is a or (base_a is not None and base_a is base_b):
+    if a.base is b.tensor or b.base is a.tensor or (a.base is not None and a.base is b.base):
         return True
-    adapter = adapter_of(a)
+    adapter = adapter_of(a.tensor)
     if adapter is not None:
-        return adapter.share_counter(a, b)
-    counter = safe_getattr(a, "version")  # a learner's own engine
-    return counter is not None and counter is safe_getattr(b, "version")
+        return adapter.share_counter(a.tensor, b.tensor)
+    counter = safe_getattr(a.tensor, "version")  # a learner's own engine
+    return counter is not None and counter is safe_getattr(b.tensor, "version")

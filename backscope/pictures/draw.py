@@ -48,19 +48,19 @@ def draw(*tensors, names=None, detail=None, open=None, parts=None):
     their tensors.
     """
     modules = [thing for thing in (*tensors, names) if is_module(thing)]
-    if len(modules) < len(tensors):
+    if modules and len(modules) < len(tensors):
         tensors = [thing for thing in tensors if not is_module(thing)]
-    names = None if is_module(names) else names
+    names = None if modules and names is modules[-1] else names
     check_tensors(tensors)
     if detail not in (None, 0, 1, 2):
         raise ValueError(f"detail is {detail!r}; it can be 0, 1 or 2, or be left out.")
     known, around = names_in(sys._getframe(1))
-    around += name_parameters(modules, known)
+    around += name_parameters(modules, known) if modules else []
     graph = snapshot(tensors, names, known, around, open)
-    drawn = {value.name for value in graph.values} | graph.leaves
-    missed = [path for path, parameter in named_by(modules) if parameter.requires_grad and path not in drawn]
     graph.parts = checked_parts(parts or {}, graph)
-    graph.missed = missed if len(modules) == 1 and any(v.node is not None for v in graph.values) else []
+    if len(modules) == 1 and any(value.node is not None for value in graph.values):
+        drawn = {value.name for value in graph.values} | graph.leaves
+        graph.missed = [path for path, each in named_by(modules) if each.requires_grad and path not in drawn]
     return Picture(graph, 1 if detail is None else detail)
 
 
@@ -227,9 +227,16 @@ def names_in(frame):
                 variables.setdefault(name, thing)
     if type(seen) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         seen.clear()  # up to Python 3.12 a copy that stays with the frame, and would keep the tensors alive
-    found = [(name, thing) for name, thing in variables.items() if is_tensor(thing)]
+    found, held, tensors = [], [], {}  # type -> whether it is a tensor's: most variables are functions and modules
     for name, thing in variables.items():
-        found.extend(inside(name, thing))
+        kind = type(thing)
+        if kind not in tensors:
+            tensors[kind] = hasattr(kind, "grad_fn") and is_tensor(thing)
+        if tensors[kind]:
+            found.append((name, thing))
+        elif kind in (list, tuple, dict) or hasattr(kind, "named_parameters"):
+            held += inside(name, thing)
+    found += held
     known, around = {}, []
     for name, tensor in found + [(f"{n}.grad", g) for n, t in found if (g := grad_of(t)) is not None]:
         if id(tensor) not in known:

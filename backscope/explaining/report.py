@@ -18,6 +18,7 @@ from backscope.adapters import library_files, loaded
 from backscope.explaining.about_data import ROWS as ABOUT_DATA
 from backscope.explaining.about_functions import FUNCTIONS, HOOKS
 from backscope.explaining.about_leaves import LEAVES
+from backscope.explaining.about_neighbours import NEIGHBOURS
 from backscope.explaining.about_passes import PASSES
 from backscope.explaining.about_saved import SAVED
 from backscope.explaining.about_tools import TOOLS
@@ -158,6 +159,8 @@ class Explanation(Picture):
     @property
     def cures(self):
         """What repairs it."""
+        if "cures" in self.facts:  # what was found out about this case
+            return list(self.facts["cures"])
         if self.row and self.row.key == "version" and "by" in self.facts:
             return cures_of_a_write(self.facts["by"], self.facts["leaf"], [*self.row.cures])
         if self.row and self.row.key == "version" and self.facts.get("op", "AsStrided") == "AsStrided":
@@ -278,7 +281,7 @@ def first_line(message):
 
 def find_row(message):
     """(row, facts) of the first row whose pattern is in the message; (None, {})."""
-    for row in ROWS:
+    for row in (*NEIGHBOURS, *ROWS):
         found = re.search(row.pattern, message, re.DOTALL)
         if found:
             return row, facts_of({k: v for k, v in found.groupdict().items() if v is not None})
@@ -305,6 +308,10 @@ def facts_of(facts):
             "a name that ends in _, `+=`, `x[i] = …`, `inplace=True`, `out=`, or an optimizer's step. "
             "`with watch() as log:` around forward and backward names the line."
         )
+    facts.setdefault("unused", f" (numbers {facts['indices'].strip()})" if "indices" in facts else "")
+    facts.setdefault("twice", f" for `{facts['name']}`" if "name" in facts else "")
+    facts.setdefault("hooked", "A module with a full backward hook")
+    facts.setdefault("side", "output")
     if "type" in facts:
         facts |= {"what": f"tensors of {facts['type']}", "instead": "convert the data first."}
     return facts

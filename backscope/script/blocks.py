@@ -8,12 +8,12 @@ OFF = "no_grad", "inference_mode", "set_grad_enabled"
 
 
 def switched_off(place):
-    """(file, line, function, a sentence) of what switched recording off; None where it is not found."""
+    """((file, line, function, a sentence), syntax tree, place) of what switched recording off; None if unknown."""
     for one in place.outwards:
         found = around(one)
         if found is not None:
             node, sentence = found
-            return one.file, node.lineno, one.function, sentence, one
+            return (one.file, node.lineno, one.function, sentence), node, one
     return None
 
 

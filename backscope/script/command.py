@@ -42,8 +42,24 @@ def options_in(words):
     return options, words
 
 
+def explain_text(words):
+    """`backscope explain "message"`: an error that somebody else has had, as text, or from standard input."""
+    from backscope.script import pasted, report
+
+    text = " ".join(words)
+    if not text:
+        if sys.stdin.isatty():
+            print("Paste the message or the whole traceback, and end with Ctrl-D.", file=sys.stderr)
+        text = sys.stdin.read()
+    if not text.strip():
+        sys.exit("backscope explain: there is no text. Give the message in quotes, or a traceback on standard input.")
+    print(report.pasted(pasted.read(text)))
+
+
 def main(words):
     """Run the command; never returns when the script ends in an error."""
+    if words[:1] == ["explain"] and not Path("explain").exists():
+        return explain_text(words[1:])
     options, rest = options_in(words)
     try:
         from backscope.adapters.torch import torch

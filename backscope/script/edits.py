@@ -7,8 +7,19 @@ comments and all; nothing is written to disk.
 import ast
 import re
 
-from backscope.script import edits_of_order, edits_of_writes
-from backscope.script.source import FUNCTIONS, Edit, base_of, called, calls_in, dotted, source_of, value_in
+from backscope.script import edits_of_neighbours, edits_of_order, edits_of_writes
+from backscope.script.source import (
+    FUNCTIONS,
+    Edit,
+    base_of,
+    called,
+    calls_in,
+    dotted,
+    source_of,
+    value_in,
+    with_keyword,
+    wrap,
+)
 
 FAULTS = (OSError, SyntaxError, AttributeError, KeyError, IndexError, TypeError, ValueError)
 
@@ -62,13 +73,6 @@ def of_a_leaf(finding):
         )
     else:
         yield from edits_of_writes.at_the_write(finding, finding.failed)
-
-
-def wrap(source, statement, head):
-    """The text with a statement indented below `head`."""
-    indent = source.indent(statement)
-    body = "".join("    " + line for line in source.lines(statement).splitlines(keepends=True))
-    return source.changed((*source.whole(statement), f"{indent}{head}\n{body}"))
 
 
 def of_a_scalar(finding):
@@ -212,7 +216,9 @@ def recording_on(finding):
     if line is None:
         return
     source = source_of(line.file)
-    block = source.statement_at(line.number)
+    block = finding.found["off"]
+    if not isinstance(block, ast.With):
+        block = block.parent  # the function of a decorator
     inside = any(
         place.file == line.file and block.lineno <= place.line <= block.end_lineno for place in failed.outwards
     )
@@ -223,7 +229,8 @@ def recording_on(finding):
         if here.file == there.file and scope is cut_source.scope(cut_source.at(there)):
             first = cut_source.up(cut_source.at(here), ast.stmt)
             last = cut_source.up(cut_source.at(there), ast.stmt)
-            if isinstance(scope, FUNCTIONS) and not (block.lineno >= scope.lineno and isinstance(block, ast.With)):
+            inner = isinstance(block, ast.With) and block.lineno >= getattr(scope, "lineno", 0)
+            if isinstance(scope, FUNCTIONS) and not inner and scope is not block:
                 yield cut_source.edit(
                     "Record inside of this function, also where its caller has switched recording off.",
                     cut_source.before(scope, f"@torch.{torch_on}()"),
@@ -245,7 +252,7 @@ def recording_on(finding):
     if isinstance(block, ast.With) and len(block.items) == 1:
         yield Edit(source.file, unwrapped(source, block), "Record what the loss is computed from: take the block away.")
     elif isinstance(block, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        one = next(one for one in block.decorator_list if one.lineno == line.number)
+        one = finding.found["off"]
         yield source.edit(
             "Record in this function: take the decorator away.",
             (source.starts[one.lineno - 1], source.starts[one.end_lineno], ""),
@@ -284,28 +291,28 @@ def keyword(place, name, value, of, says):
     yield Edit(source.file, with_keyword(source, call, name, value), says)
 
 
-def with_keyword(source, call, name, value):
-    for word in call.keywords:
-        if word.arg == name:
-            return source.changed(source.swap(word.value, value))
-    end = source.span(call)[1] - 1
-    last = source.bytes[:end].rstrip()[-1:]
-    return source.changed((end, end, f"{'' if last in (b'(', b',') else ', '}{name}={value}"))
-
-
-def in_files(finding, name):
-    """(Source, call) of every call of a name in the user's files."""
-    for file in finding.files:
-        try:
-            source = source_of(file)
-        except FAULTS:
-            continue
-        for call in calls_in(source.tree, name):
-            yield source, call
-
-
 KINDS = {
-    "version": (edits_of_order.of_a_step, edits_of_writes.of_a_write),
+    "inference saved": (edits_of_neighbours.of_inference,),
+    "inference written": (edits_of_neighbours.of_inference,),
+    "inference requires grad": (edits_of_neighbours.of_inference,),
+    "view from a Function": (edits_of_neighbours.of_a_returned_view,),
+    "gradient number": (edits_of_neighbours.of_a_count,),
+    "full backward hook": (edits_of_neighbours.of_a_full_hook,),
+    "ddp unfinished": (edits_of_neighbours.of_unused,),
+    "ddp ready twice": (edits_of_neighbours.of_twice,),
+    "checkpoint": (edits_of_neighbours.of_a_checkpoint,),
+    "checkpoint and grad": (edits_of_neighbours.of_a_checkpoint,),
+    "deepcopy": (edits_of_neighbours.of_a_stored_result,),
+    "second derivative of attention": (edits_of_neighbours.of_attention,),
+    "func write": (edits_of_neighbours.of_captured_buffers,),
+    "vmap random": (edits_of_neighbours.of_randomness,),
+    "sparse gradients": (edits_of_neighbours.of_sparse,),
+    "forward mode": (edits_of_neighbours.of_forward_mode,),
+    "to another process": (edits_of_neighbours.of_a_queue,),
+    "optimizer non-leaf": (edits_of_neighbours.of_a_computed_leaf,),
+    "grad is None": (edits_of_neighbours.of_a_missing_gradient,),
+    "grad for plain": (edits_of_neighbours.of_a_plain_input,),
+    "version": (edits_of_neighbours.of_a_backward, edits_of_order.of_a_step, edits_of_writes.of_a_write),
     "freed": (edits_of_order.of_a_second_pass,),
     "leaf": (of_a_leaf,),
     "view of leaf": (of_a_leaf,),
@@ -314,5 +321,5 @@ KINDS = {
     "no history": (of_a_cut,),
     "view of several": (edits_of_writes.of_a_view,),
     "view made unrecorded": (edits_of_writes.of_a_view,),
-    "overlaps itself": (edits_of_writes.of_a_view,),
+    "overlaps itself": (edits_of_neighbours.of_an_expanded_parameter, edits_of_writes.of_a_view),
 }

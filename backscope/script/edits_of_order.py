@@ -3,7 +3,18 @@
 import ast
 
 from backscope.graph.node_facts import sequence_nr
-from backscope.script.source import FUNCTIONS, LOOPS, Edit, called, calls_in, dotted, named, source_of, value_in
+from backscope.script.source import (
+    FUNCTIONS,
+    LOOPS,
+    Edit,
+    called,
+    calls_in,
+    dotted,
+    named,
+    source_of,
+    value_in,
+    with_keyword,
+)
 
 RANDOM = ("rand", "randn", "randint", "randperm", "normal", "sample", "rsample", "multinomial", "bernoulli", "next",
           "rand_like", "randn_like", "choice", "step", "reset", "dropout")  # fmt: skip
@@ -218,8 +229,6 @@ def two_passes(finding, built, first, failed):
             "Add the losses, and run one pass: gradients add up in any case.", (*source.whole(early), ""), swap
         )
     if one is not None and called(one) in PASSES and not stepped:
-        from backscope.script.edits import with_keyword
-
         yield Edit(
             source.file,
             with_keyword(source, one, "retain_graph", "True"),

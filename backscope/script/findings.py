@@ -71,6 +71,7 @@ class Finding:
     cut: object = None  # where a history ended
     joins: list = field(default_factory=list)  # places where a new graph took up a part of an old one
     parameter: object = None  # the parameter, or buffer, that it is about
+    found: dict = field(default_factory=dict)  # what neighbours.py has found: syntax trees, for the edits
 
     @property
     def row(self):
@@ -369,7 +370,8 @@ def tell_cut(finding, tensors):
         if finding.facts["cut"] == "off":
             off = blocks.switched_off(cuts[0].place)
             if off is not None:
-                finding.lines.append(Line("off", *off))
+                finding.lines.append(Line("off", *off[0]))
+                finding.found["off"], finding.found["inside"] = off[1:]
     elif made is not None and numbers:
         finding.facts["cut"] = "numbers"
         for place, cut in numbers.items():
@@ -405,6 +407,8 @@ def why_cut(cut):
 def tell_callers(finding):
     """For each line the callers that tell it from the others: up to the function in which all of them meet."""
     chains = [line.place.outwards for line in finding.lines if line.place is not None]
+    chains += [finding.found["inside"].outwards] if "inside" in finding.found else []
+    told_already = set()
     for line in finding.lines:
         if line.place is None:
             continue
@@ -413,6 +417,8 @@ def tell_callers(finding):
         callers = chain[1 : next(meets, len(chain) - 1) + 1]
         building = [one for one in callers if one.function.endswith("__init__")]
         kept = [one for one in callers if one in building[-1:] or one is callers[0] or one is callers[-1]]
+        kept = [one for one in kept if (one.code, one.instruction) not in told_already]
+        told_already |= {(one.code, one.instruction) for one in kept}
         line.callers = [(one, ", while it was built, once" if one in building else "") for one in kept]
         if building and line.role in ("saved", "built"):
             finding.facts["building"] = "yes"

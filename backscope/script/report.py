@@ -3,9 +3,11 @@
 import html
 import linecache
 import os
+import re
 import traceback
 from pathlib import Path
 
+from backscope.explaining.report import first_line
 from backscope.script.places import shown
 
 SHOWN = 2  # edits
@@ -26,6 +28,37 @@ def text(finding):
     if told.silences:
         lines += ["", "What only silences it", *(f"  - {what}: {cost}." for what, cost in told.silences)]
     return "\n".join([*lines, "", told.lesson])
+
+
+def pasted(one):
+    """What a pasted message means; its lines are those of its traceback."""
+    from backscope.explaining.report import Explanation
+
+    told = Explanation(one.kind, one.message, None, None, "")
+    lines = [f"{one.kind}: {first_line(one.message)}", "", *wrapped(told.what)]
+    own = [each for each in one.frames if not is_library(each[0])]
+    if own:
+        file, number, function, source = own[-1]
+        inside = "" if function in ("", "<module>") else f" in {function}"
+        where = f"  failed  {shown(file)}:{number}{inside}: the error was raised here"
+        lines += ["", "Where", where, f"            {source}"]
+    if told.row is None:
+        lines.append("  If it is one of autograd: paste the whole message, beginning with `RuntimeError:`.")
+        return "\n".join(lines)
+    if told.cures:
+        lines += ["", "What cures it", *(f"  - {cure}" for cure in told.cures)]
+    if told.silences:
+        lines += ["", "What only silences it", *(f"  - {what}: {cost}." for what, cost in told.silences)]
+    if told.row.lesson is not None:
+        lines += ["", told.lesson]
+    if told.row.key in ("version", "freed", "no history"):
+        lines += ["", "Which lines are to blame is known when the script is run: python -m backscope script.py"]
+    return "\n".join(lines)
+
+
+def is_library(file):
+    """Whether a file of somebody else's machine is Python's or a library's, as far as its name tells."""
+    return re.search(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3|torch[/\\](?:nn|autograd|optim))|^<", file)
 
 
 def edit_in_words(edit):

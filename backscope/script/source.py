@@ -232,3 +232,19 @@ def value_in(text, frame):
         else:
             return None
     return value
+
+
+def with_keyword(source, call, name, value):
+    for word in call.keywords:
+        if word.arg == name:
+            return source.changed(source.swap(word.value, value))
+    end = source.span(call)[1] - 1
+    last = source.bytes[:end].rstrip()[-1:]
+    return source.changed((end, end, f"{'' if last in (b'(', b',') else ', '}{name}={value}"))
+
+
+def wrap(source, statement, head):
+    """The text with a statement indented below `head`."""
+    indent = source.indent(statement)
+    body = "".join("    " + line for line in source.lines(statement).splitlines(keepends=True))
+    return source.changed((*source.whole(statement), f"{indent}{head}\n{body}"))

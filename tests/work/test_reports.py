@@ -12,7 +12,8 @@ import pytest
 HERE = Path(__file__).parent / "reports"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run in forked processes")
 ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first", "CUT": "cut",
-         "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined"}  # fmt: skip
+         "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined", "RETURNS": "returns", "KEPT": "kept",
+         "HOOK": "hook", "ATTENDS": "attends"}  # fmt: skip
 SAID = {  # script -> what stands in the explanation
     "own_wrapper": ("called from", "a view of the parameter `head.weight`"),
     "list_into_numpy": (", through numpy/", ".item()"),
@@ -20,6 +21,18 @@ SAID = {  # script -> what stands in the explanation
     "one_of_two_relus": ("in the ReLU at `4`, built at", ":11", "Build the ReLU at `4` without"),
     "kept_from_init": ("while it was built, once", "before the first step", "the parameter `norm.bias`"),
     "in_a_thread": ("the parameter `weight`",),
+    "hook_and_inplace": ("The Linear at `0`, which has a full backward hook", "in the ReLU at `1`, built at"),
+    "inference_scale": ("`scale` was made in inference mode", "with torch.no_grad():"),
+    "backward_writes": ("Exp.forward saved it, and Exp.backward wrote to it", "result = result * grad"),
+    "per_sample_norm": ("clones of the buffers",),
+    "copied_with_result": ("the attribute `last` of the Encoder at",),
+    "expanded_parameter": ("the parameter `offsets` is expanded",),
+    "returned_input": ("x.view_as(x).clone()",),
+    "attention_penalty": ("sdpa_kernel(SDPBackend.MATH)", "whole attention matrix"),
+    "evaluated_without_grad": ("this decorator switches recording off", "enable_grad"),
+    "hook_made_a_leaf": ("was told to require grad", "h = h + 0.5"),
+    "carried_state": ("tuple(part.detach() for part in state)",),
+    "two_players": ("`critic.",),
 }
 
 

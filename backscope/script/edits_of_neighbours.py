@@ -17,6 +17,7 @@ from backscope.script.source import (
 )
 
 FAULTS = OSError, SyntaxError
+ATTENTION = "torch.nn.attention"  # for a line in the user's file
 
 
 def calls_of(finding, *names):
@@ -204,7 +205,7 @@ def of_attention(finding):
             if isinstance(one, (ast.Import, ast.ImportFrom)) and "__future__" not in source.text(one)
         )  # fmt: skip
         end = source.whole(first)[1]
-        edits.append((end, end, "from torch.nn.attention import SDPBackend, sdpa_kernel\n"))
+        edits.append((end, end, f"from {ATTENTION} import SDPBackend, sdpa_kernel\n"))
     yield source.edit("The plain kernel has a second derivative; it keeps the whole attention matrix.", *edits)
 
 

@@ -5,10 +5,10 @@ With no recording open nothing is attached to either.
 """
 
 from backscope.adapters import library_of, loaded
-from backscope.events.recording import here, watch_leaf
+from backscope.events.recording import Recording, here, watch_leaf
 
 
-def begin(recording):
+def begin(recording: Recording) -> None:
     """Attach to both libraries, and tell this recording what happens in this thread from now on."""
     first = not here.open
     here.open.append(recording)
@@ -29,15 +29,15 @@ def begin(recording):
         raise
 
 
-def settle(recording):
+def settle(recording: Recording) -> None:
     """Find out what is known only afterwards: on PyTorch the nodes of calls that were not seen, and late writes."""
     if recording.open:
         for observer in here.observers.values():
             observer.settle(recording)
 
 
-def end(recording):
-    """The opposite of begin."""
+def end(recording: Recording) -> None:
+    """Stop telling this recording, and detach from both libraries when it was the last."""
     settle(recording)
     recording.close()
     if recording in here.open:
@@ -46,13 +46,13 @@ def end(recording):
             detach()
 
 
-def attach():
+def attach() -> None:
     """Observe the libraries that are loaded, in this thread."""
     for adapter in loaded():
         here.observers[adapter.__name__.rpartition(".")[2]] = adapter.attach()
 
 
-def detach():
+def detach() -> None:
     """Leave nothing behind in them."""
     while here.observers:
         here.observers.popitem()[1].detach()

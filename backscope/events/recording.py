@@ -55,7 +55,7 @@ class Maker:
 
 
 def maker_of(library, node, number, renamed=False):
-    """The Maker of a node, one for each node. `renamed`: it may get another name later, and takes weak references."""
+    """Return the Maker of a node, one for each. `renamed`: it may get another name, and takes weak references."""
     maker = _makers.get((library, number))
     if maker is None:
         maker = _makers[library, number] = Maker(number, node_name(node), node if renamed else None)
@@ -74,7 +74,7 @@ class TrackedTensor:
         self.maker, self.leaf, self.gone = maker, leaf, False
 
     def is_alive(self):
-        """True while its place in memory cannot have become another tensor's."""
+        """Tell whether its place in memory cannot have become another tensor's."""
         return not self.gone or (self.ref is not None and self.ref() is not None)
 
 
@@ -102,7 +102,7 @@ class Kept:
         self.order = self.is_result, name, index or 0
 
     def let_go(self):
-        """The slot has died: the node released it, or the graph itself is gone."""
+        """Note that the slot has died: the node released it, or the graph itself is gone."""
         if not self.freed:
             self.freed = True
             for recording in self.recordings:
@@ -123,7 +123,7 @@ class Event:
 
 
 def spot_of(tensor):
-    """(memory, first element, shape, strides): equal for two tensors that look at the same elements."""
+    """Return (memory, first element, shape, strides): equal for two tensors that look at the same elements."""
     adapter = adapter_of(tensor)
     return (id(tensor), 0, (), ()) if adapter is None else adapter.spot_of(tensor)
 
@@ -132,7 +132,7 @@ def spot_of(tensor):
 
 
 def inner_frames(frame):
-    """(the frames of libraries and instruments from `frame` outwards, the first of the learner's program or None)."""
+    """Return (frames of libraries and instruments from `frame` outwards, the first of the program or None)."""
     ours, inner = (OWN_FILES, *library_files()), []
     while frame is not None and frame.f_code.co_filename.startswith(ours):
         inner.append(frame)
@@ -141,20 +141,20 @@ def inner_frames(frame):
 
 
 def place_of(frame):
-    """A frame's line in words: 'cell [5] line 2', or 'file.py line 12'."""
+    """Write a frame's line: 'cell [5] line 2', or 'file.py line 12'; "" without a frame."""
     return "" if frame is None else place_words(frame.f_code.co_filename, frame.f_lineno)
 
 
-def place_words(file, number):
-    """A line of the program in words: "cell [5] line 2" in a notebook, otherwise "file.py line 12"."""
+def place_words(file: str, number: int) -> str:
+    """Write a line of the program: "cell [5] line 2" in a notebook, otherwise "file.py line 12"."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     found = None if shell is None else shell.compile.format_code_name(file)
     where = os.path.basename(file) if found is None else "cell " + found[1].removeprefix("In")
     return f"{where} line {number}"
 
 
-def user_place():
-    """The line of the learner's program that is running now, in words."""
+def user_place() -> str:
+    """Write the line of the learner's program that is running now."""
     return place_of(inner_frames(sys._getframe(1))[1])
 
 
@@ -162,7 +162,7 @@ CALLERS = ("step", "load_state_dict", "zero_grad", "reset_parameters")
 
 
 def caller_of(inner):
-    """' in SGD.step' when a method of a library object did the writing, otherwise ''."""
+    """Return ' in SGD.step' when a method of a library object did the writing, otherwise ''."""
     for frame in inner:
         if frame.f_code.co_name in CALLERS:
             owner = frame.f_locals.get("self")
@@ -170,8 +170,8 @@ def caller_of(inner):
     return ""
 
 
-def writer_name(names):
-    """The operation that wrote, from the names of the functions that were running, innermost first."""
+def writer_name(names: list[str]) -> str:
+    """Name the operation that wrote, from the names of the functions that were running, innermost first."""
     names = [name for name in names if name != "_call"]  # what stands before each function: surface/parsing.py
     if "__setitem__" in names or "setitem" in names:
         return "item assignment"
@@ -270,7 +270,7 @@ class Recording:
     # --- words ---
 
     def title(self, maker):
-        """A node's name; numbered when several nodes in this recording have it."""
+        """Return a node's name; numbered when several nodes in this recording have it."""
         if maker is None:
             return "a node that was not seen"
         if self.makers is None or self.makers[0] != len(self.events):
@@ -289,7 +289,7 @@ class Recording:
         return self.makers[1].get(maker, maker.name)
 
     def words(self, thing):
-        """What to call a tensor: its name, or where it comes from."""
+        """Call a tensor by its name, or by where it comes from."""
         if thing in self.names:
             return self.names[thing]
         if thing.maker is not None:
@@ -297,7 +297,7 @@ class Recording:
         return f"an unnamed tensor {thing.shape}"
 
     def close(self):
-        """The block has ended: nothing new is recorded."""
+        """End the block: nothing new is recorded."""
         self.look()
         self.open = False
         self.frame = None
@@ -312,7 +312,7 @@ class Recording:
 
 
 def in_reading_order(events):
-    """Events of one node that follow one another directly, by slot: libraries unpack and free in their own order."""
+    """Sort events of one node that follow one another by slot: libraries unpack and free in their own order."""
     events, ordered, i = list(events), [], 0
     while i < len(events):
         j = i + 1
@@ -326,7 +326,7 @@ def in_reading_order(events):
 
 
 def name_in(frame, tensor):
-    """The name of the caller's variable that is this very tensor, or None."""
+    """Return the name of the caller's variable that is this very tensor, or None."""
     seen = frame.f_locals
     try:
         for scope in (seen, frame.f_globals):
@@ -340,7 +340,7 @@ def name_in(frame, tensor):
 
 
 def pairs_of(names, what):
-    """[(name, tensor)] from `names=`: a dictionary or a module. TypeError or ValueError for anything else."""
+    """Return [(name, tensor)] from `names=`, a dictionary or a module. TypeError or ValueError for anything else."""
     if names is None:
         return []
     if is_module(names):
@@ -362,7 +362,7 @@ def pairs_of(names, what):
 
 
 def tell_use(kept, recordings, kind, version):
-    """A saved tensor was used, or refused, in a backward pass."""
+    """Note that a saved tensor was used, or refused, in a backward pass."""
     for recording in recordings:
         recording.look()
         recording.note(Event(kind, kept, version=version))

@@ -12,6 +12,7 @@ How it is seen: recorder.py, recording.py.
 
 import html
 import sys
+from typing import Any
 
 from backscope.events import recorder
 from backscope.events.recording import (
@@ -37,7 +38,7 @@ TAGS = {  # (paper, ink) of the word for a kind of event
 }  # fmt: skip
 
 
-def watch(*nothing, names=None):
+def watch(*nothing: object, names: Any = None) -> "Watch":
     """A block whose events are logged: what is saved, written to, unpacked, refused, freed, accumulated, with its line.
 
         with watch() as log:
@@ -86,8 +87,8 @@ class Log:
     def __init__(self, recording, kinds):
         self._recording, self._kinds = recording, kinds
 
-    def only(self, *kinds):
-        """The log with events of these kinds only. ValueError for what is none of `KINDS`."""
+    def only(self, *kinds: str) -> "Log":
+        """Return the log with events of these kinds only. ValueError for what is none of `KINDS`."""
         kinds = [VERSION if kind == "bumped" else kind for kind in kinds]  # as the log's own lines say it
         wrong = [kind for kind in kinds if kind not in KINDS]
         if wrong or not kinds:
@@ -139,12 +140,12 @@ class Log:
 
 
 def place(kind, where):
-    """The line of the program, as the end of a sentence."""
+    """Write the line of the program as the end of a sentence."""
     return "" if not where else f" at {where}" if kind == VERSION else f" ({where})"
 
 
 def nothing_to_say(recording, kinds):
-    """Why a log is empty."""
+    """Say why a log is empty."""
     if recording.events:
         return f"watch: no event of the kind {' or '.join(kinds)} among the {len(recording.events)} in this log."
     return (
@@ -155,7 +156,7 @@ def nothing_to_say(recording, kinds):
 
 
 def sentence(recording, event):
-    """One event in words."""
+    """Write one event in words."""
     what = recording.words(event.thing)
     if event.kind == VERSION:
         by = event.by or "a write that was not seen"
@@ -180,14 +181,14 @@ def sentence(recording, event):
 
 
 def ends_of(lines, most):
-    """(the lines, or the first and the last of them; how many are left out)."""
+    """Return (the lines, or the first and the last of them; how many are left out)."""
     if most is None or len(lines) <= most:
         return lines, 0
     return lines[: most - most // 2] + lines[-(most // 2) :], len(lines) - most
 
 
 def not_shown(left_out):
-    """The sentence that says that a log is longer than what is shown."""
+    """Write the sentence that says that a log is longer than what is shown."""
     return [f"Not shown: {left_out:,} events in the middle; log.lines has them all."] if left_out else []
 
 
@@ -208,7 +209,7 @@ CELL = "padding:3px 8px;border:0;text-align:left;vertical-align:top;font-size:13
 
 
 def table_of_events(lines):
-    """The events as an HTML table."""
+    """Write the events as an HTML table."""
     rows = []
     for number, kind, words, where in lines:
         paper, ink = TAGS[kind]

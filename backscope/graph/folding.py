@@ -43,12 +43,12 @@ def fold(graph, opened=None):
 
 
 def is_stale(graph):
-    """True when a saved tensor was overwritten: then the picture is about that."""
+    """Tell whether a saved tensor was overwritten: then the picture is about that."""
     return any(slot.state == STALE for node in graph.nodes for slot in node.slots)
 
 
 def trim_slots(graph):
-    """Of a node that saved very many tensors, show the first, and before them those that something is wrong with."""
+    """Show the first slots of a node that saved very many, and before them those that something is wrong with."""
     for node in graph.nodes:
         if len(node.slots) <= SLOTS:
             continue
@@ -87,7 +87,7 @@ class Unit:
 
 
 def shorten(graph, members, paths, room):
-    """At most `room` units for nodes in a row: by module when that shows something, or by what repeats.
+    """Return at most `room` units for nodes in a row: by module when that shows something, or by what repeats.
 
     Where neither helps, the ends stay; fewer of them, since single nodes need the height of their tensors.
     """
@@ -106,7 +106,7 @@ def shorten(graph, members, paths, room):
 
 
 def fold_runs(graph, inner, ends):
-    """Units in order; a repeated run is one box, beside its first and last repetition when `ends` is true."""
+    """Return units in order; a repeated run is one box, beside its first and last repetition when `ends` is true."""
     signs = [signature(graph, i) for i in inner]
     units, at = [], 0
     while at < len(inner):
@@ -128,7 +128,7 @@ def fold_runs(graph, inner, ends):
 
 
 def signature(graph, i):
-    """What makes two nodes repetitions of each other: the name, and how far back each edge leads."""
+    """Return what makes two nodes repetitions of each other: the name, and how far back each edge leads."""
     node = graph.nodes[i]
     reach = []
     for _, following, output in node.edges:
@@ -143,7 +143,7 @@ def signature(graph, i):
 
 
 def run_at(signs, at):
-    """(period, repeats) of the longest repetition that begins here; the shortest period wins a tie."""
+    """Return (period, repeats) of the longest repetition that begins here; the shortest period wins a tie."""
     best, longest = (1, 1), 0
     for period in range(1, LONGEST_PERIOD + 1):
         if at + period >= len(signs):
@@ -158,7 +158,7 @@ def run_at(signs, at):
 
 
 def fold_modules(graph, members, paths, room):
-    """One box for each module, as deep as there is room, modules alike in a row together; [] when that cannot be."""
+    """Make one box for each module, as deep as there is room, modules alike joined; [] when that cannot be."""
     for depth in range(max(len(paths[i]) for i in members), 0, -1):
         cut = {i: paths[i][:depth] for i in members}
         units = [unit for path, nodes in groupby(members, cut.get) for unit in module_units(graph, path, list(nodes))]
@@ -171,14 +171,14 @@ def fold_modules(graph, members, paths, room):
 
 
 def module_units(graph, path, nodes):
-    """The box of a module; a single node stays as it is, and so do a few that belong to no module."""
+    """Make the box of a module; a single node stays as it is, and so do a few that belong to no module."""
     if len(nodes) == 1 or not path and len(nodes) <= FEW:
         return [Unit([i]) for i in nodes]
     return [Unit(nodes, told(graph, nodes), ".".join(path) or None)]
 
 
 def join_alike(graph, units, ends):
-    """One box for modules in a row that are made of the same nodes, beside the first and the last one of them."""
+    """Make one box for modules in a row that are made of the same nodes, beside the first and the last of them."""
     found = []
     for kind, row in groupby(units, lambda unit: unit.module and [graph.nodes[i].name for i in unit.members]):
         row = list(row)
@@ -193,7 +193,7 @@ def join_alike(graph, units, ends):
 
 
 def module_paths(graph, inner):
-    """For each node the module whose parameters it uses, as a path of names.
+    """Find for each node the module whose parameters it uses, as a path of names.
 
     A node without parameters belongs to the module before it, but not behind the last that has any.
     """
@@ -215,7 +215,7 @@ def module_paths(graph, inner):
 
 
 def open_part(graph, inner, opened):
-    """Units of which those in the part that was asked for stand alone, or deeper in, and the rest is folded."""
+    """Return units of which those in the part that was asked for stand alone, or deeper in; the rest is folded."""
     paths = module_paths(graph, inner)
     wanted = members_of(graph, inner, paths, opened)
     room = LIMIT if len(wanted) <= LIMIT else ROOM_INSIDE
@@ -230,7 +230,7 @@ def open_part(graph, inner, opened):
 
 
 def members_of(graph, inner, paths, opened):
-    """The nodes of a module, given by its name, or those between two numbers."""
+    """Return the nodes of a module, given by its name, or those between two numbers."""
     if isinstance(opened, str):
         parts = tuple(opened.split("."))
         for skipped in (0, 1):  # "blocks.1" is found in "model.blocks.1.weight", too
@@ -254,7 +254,7 @@ def members_of(graph, inner, paths, opened):
 
 
 def told(graph, members):
-    """'5 AddmmBackward0, 2 ReluBackward0', the most frequent first, as many as stand in one line."""
+    """Count names in a line, the most frequent first: '5 AddmmBackward0, 2 ReluBackward0'."""
     words = [f"{times} {name}" for name, times in Counter(graph.nodes[i].name for i in members).most_common()]
     shown = words[:1]
     while len(shown) < len(words) and len(", ".join([*shown, words[len(shown)], "…"])) <= LETTERS:
@@ -263,7 +263,7 @@ def told(graph, members):
 
 
 def spare_culprit(graph, units):
-    """The same units, but the newest node with a stale slot, at which backward would fail, stands alone."""
+    """Return the same units, but let the newest node with a stale slot, at which backward would fail, stand alone."""
     stale = [i for unit in units for i in unit.members if any(s.state == STALE for s in graph.nodes[i].slots)]
     if not stale:
         return units
@@ -282,7 +282,7 @@ def spare_culprit(graph, units):
 
 
 def fold_middle(graph, units, room):
-    """When too much is left: keep the newest units and the oldest, fold what lies between."""
+    """Keep the newest units and the oldest when too much is left, and fold what lies between."""
     if len(units) <= room:
         return units
     old = room // 3
@@ -340,7 +340,7 @@ def rebuild(graph, units, shown_leaves):
 
 
 def trim_to_faults(backs):
-    """When a saved tensor is stale, only such tensors are drawn. Returns the values that the others held."""
+    """Draw only stale tensors when there are any. Returns the values that the others held."""
     single = [back for back in backs if not back.folded]
     if not any(slot.state == STALE for back in single for slot in back.slots):
         return set()
@@ -356,14 +356,14 @@ def trim_to_faults(backs):
 
 
 def part(graph, unit):
-    """What `open` has to be for the inside of a folded box, as it is typed."""
+    """Write what `open` has to be for the inside of a folded box."""
     if unit.module:
         return f'"{unit.module.split(" to ")[0]}"'
     return f"({graph.nodes[unit.members[0]].number}, {graph.nodes[unit.members[-1]].number})"
 
 
 def sort_leaves(units, leaves, users, shown):
-    """AccumulateGrad nodes to draw, those that share one box, and those that belong to a folded box only."""
+    """Split AccumulateGrad nodes: to draw, to share one box, and those that belong to a folded box only."""
     drawn, spare, inside = [], [], []
     for leaf in leaves:
         if users[leaf] and all(units[u].words is not None for u in users[leaf]):
@@ -376,7 +376,7 @@ def sort_leaves(units, leaves, users, shown):
 
 
 def folded_box(graph, unit, leaves):
-    """The box for an interval of nodes, with its words."""
+    """Make the box for an interval of nodes, with its words."""
     members = [graph.nodes[i] for i in unit.members]
     states = Counter(slot.state for node in members for slot in node.slots)
     span = f"{members[0].number} to {members[-1].number}"

@@ -1,13 +1,13 @@
 """The listing: a picture in words, complete, and the same text for the same program on both libraries."""
 
-from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
+from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED, Graph
 
 MOST = 8  # tensors that the first line names
 SENTENCES = 3  # stale tensors with a sentence of their own
 
 
-def facts(graph):
-    """The sentences that matter most: what would fail, what is not what it seems, what was folded."""
+def facts(graph: Graph) -> list[str]:
+    """Write the sentences that matter most: what would fail, what is not what it seems, what was folded."""
     found = [*stale_facts(graph), *freed_facts(graph), *detached_facts(graph)]
     for value in graph.values:
         if value.problem:
@@ -36,7 +36,7 @@ def facts(graph):
 
 
 def alone(graph, value):
-    """A sentence on a tensor that was asked for and has no graph behind it."""
+    """Write a sentence on a tensor that was asked for and has no graph behind it."""
     if value.requires_grad and graph.counts[0]:
         return f"No gradient reaches {value.name} from here: it is a leaf, and no recorded way leads back to it."
     if value.requires_grad:
@@ -45,7 +45,7 @@ def alone(graph, value):
 
 
 def stale_facts(graph):
-    """One sentence for each of the first stale slots, and how many more there are."""
+    """Write a sentence for each of the first stale slots, and how many more there are."""
     found, more = [], 0
     for index, node in enumerate(graph.nodes):
         more += node.folded_slots.get(STALE, 0)
@@ -64,7 +64,7 @@ def stale_facts(graph):
 
 
 def freed_facts(graph):
-    """One sentence on all nodes that let go of what they saved."""
+    """Write one sentence on all nodes that let go of what they saved."""
     freed = [i for i, node in enumerate(graph.nodes) if any(slot.state == FREED for slot in node.slots)]
     if not freed:
         return []
@@ -76,12 +76,12 @@ def freed_facts(graph):
 
 
 def of_function(node):
-    """True for the node of a custom Function: a backward that reads no saved tensor never finds out about them."""
+    """Tell the node of a custom Function: a backward that reads no saved tensor never finds out about them."""
     return node.name.endswith("Backward")  # all others end in a number
 
 
 def detached_facts(graph):
-    """One sentence for each slot whose tensor was taken out of the graph by detach_()."""
+    """Write a sentence for each slot whose tensor was taken out of the graph by detach_()."""
     return [
         f"A backward pass that reaches {graph.node_words(i)} fails: {held(graph, slot)} was detached in place."
         for i, node in enumerate(graph.nodes)
@@ -91,19 +91,19 @@ def detached_facts(graph):
 
 
 def held(graph, slot):
-    """What a slot holds, in words: 'its result, z' or 'x'."""
+    """Say what a slot holds: 'its result, z' or 'x'."""
     name = graph.title(slot.value) if slot.value is not None else slot.content or "a tensor"
     return f"its {slot.name}, {name}," if slot.name.startswith("result") else name
 
 
 def count(number, noun):
-    """'1 leaf', '2 leaves', 'no leaves'."""
+    """Count things in words: '1 leaf', '2 leaves', 'no leaves'."""
     plural = {"leaf": "leaves", "box": "boxes"}.get(noun, noun + "s")
     return f"{number or 'no'} {noun if number == 1 else plural}"
 
 
 def headline(graph):
-    """What was drawn and how much of it there is."""
+    """Say what was drawn and how much of it there is."""
     names = [graph.title(i) for i in graph.asked]
     asked = ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
     inner, leaves, slots = graph.counts
@@ -118,7 +118,7 @@ def headline(graph):
 
 
 def listing(graph, detail):
-    """The whole picture as text."""
+    """Write the whole picture as text."""
     lines = [headline(graph), *facts(graph), "", "Values"]
     width = max(len(value.name) for value in graph.values)
     lines += [f"  {value.name:<{width}}  {value_line(graph, value, detail)}" for value in graph.values]
@@ -137,14 +137,14 @@ def listing(graph, detail):
 
 
 def kind(value):
-    """What stands behind a value's name: a leaf, a frozen parameter, other data; nothing behind a computed tensor."""
+    """Say what stands behind a value's name: a leaf, a frozen parameter, other data; "" for a computed tensor."""
     if value.requires_grad:
         return "leaf" if value.leaf else ""
     return "frozen" if value.frozen else "no grad"
 
 
 def value_line(graph, value, detail):
-    """Everything about one value."""
+    """Write everything about one value."""
     parts = [value.preview]
     if value.dtype != "float32":
         parts[0] += " " + value.dtype
@@ -179,12 +179,12 @@ class Hook(str):
 
 
 def hook_words(value):
-    """'1 hook', '2 post-accumulate hooks'."""
+    """Count hooks in words: '1 hook', '2 post-accumulate hooks'."""
     return hook_lines((value.hooks, "hook"), (value.post_hooks, "post-accumulate hook"))
 
 
 def hook_lines(*kinds):
-    """A line for each kind of hooks that there are; functions that were given names are called by them."""
+    """Write a line for each kind of hooks that there are; functions that were given names are called by them."""
     found = []
     for names, noun in kinds:
         called = ": " + ", ".join(name or "…" for name in names) if any(names) else ""
@@ -193,7 +193,7 @@ def hook_lines(*kinds):
 
 
 def memory_line(graph, memory):
-    """Who shares one memory and one counter."""
+    """Say who shares one memory and one counter."""
     names = ", ".join(graph.title(i) for i in memory.members)
     return f"{names}: one memory, " + (
         "no counter" if memory.version is None else f"one counter, version {memory.version}"
@@ -201,7 +201,7 @@ def memory_line(graph, memory):
 
 
 def node_lines(graph, index, node, detail):
-    """A node, where its gradients go, and what it keeps."""
+    """Write a node, where its gradients go, and what it keeps."""
     targets = []
     for k, following, output in node.edges:
         label = f"[{k}] " if len(node.edges) > 1 and not node.folded else ""
@@ -221,17 +221,17 @@ def node_lines(graph, index, node, detail):
 
 
 def slot_verb(slot):
-    """A tensor that a Function put on ctx by itself is kept; all others are saved."""
+    """Choose the verb: a tensor that a Function put on ctx by itself is kept; all others are saved."""
     return "kept" if slot.state == UNWATCHED else "saved"
 
 
 def node_hook_words(node):
-    """'1 node prehook', '2 node hooks'."""
+    """Count a node's hooks in words: '1 node prehook', '2 node hooks'."""
     return hook_lines((node.prehooks, "node prehook"), (node.hooks, "node hook"))
 
 
 def slot_line(graph, slot):
-    """One slot: what it holds, at which version it was saved, at which it is now."""
+    """Write one slot: what it holds, at which version it was saved, at which it is now."""
     if slot.state in (FREED, PACKED):
         return f"{slot.name}: {slot.state}"
     what = graph.title(slot.value) if slot.value is not None else slot.content
@@ -246,7 +246,7 @@ def slot_line(graph, slot):
 
 
 def accumulator_line(graph, node):
-    """The leaf and its gradient so far."""
+    """Write the leaf and its gradient so far."""
     leaf = graph.values[node.leaf]
     if not leaf.requires_grad:
         return f"{leaf.name}: does nothing, requires_grad is switched off"

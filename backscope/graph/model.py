@@ -97,17 +97,17 @@ class Graph:
     parts: dict = field(default_factory=dict)  # name -> (number of its first node, of its last)
     counts: tuple = (0, 0, 0)  # backward nodes, leaves that require grad and saved tensors, before folding
 
-    def title(self, index):
-        """A value's name."""
+    def title(self, index: int) -> str:
+        """Return a value's name."""
         return self.values[index].name
 
-    def node_words(self, index):
-        """A node in a sentence: 'MulBackward0 (node 1)'."""
+    def node_words(self, index: int) -> str:
+        """Name a node in a sentence: 'MulBackward0 (node 1)'."""
         node = self.nodes[index]
         return f"{node.name} (node {node.number})"
 
-    def node_title(self, index):
-        """A node's number and name, 'AccumulateGrad of w', or a folded box's first words."""
+    def node_title(self, index: int) -> str:
+        """Return a node's number and name, 'AccumulateGrad of w', or a folded box's first words."""
         node = self.nodes[index]
         if node.folded:
             return node.lines[0]
@@ -119,7 +119,7 @@ class Graph:
 # --- order, and what was computed from what ------------------------------------------------------------------
 
 
-def put_in_order(graph):
+def put_in_order(graph: Graph) -> None:
     """Sort the values by when the computation met them, and renumber everything that refers to them."""
     first = {}
     for back in graph.nodes:
@@ -148,7 +148,7 @@ def put_in_order(graph):
     renumber(graph, order, new)
 
 
-def renumber(graph, order, new):
+def renumber(graph: Graph, order: list[int], new: dict[int, int]) -> None:
     """Keep the values in `order` only, under their new indexes."""
     graph.values = [graph.values[i] for i in order]
     for value in graph.values:
@@ -172,7 +172,7 @@ def renumber(graph, order, new):
             graph.values[i].memory = m
 
 
-def link_inputs(graph):
+def link_inputs(graph: Graph) -> None:
     """Find what each value was computed from: the nearest values that are still alive behind its node.
 
     A temporary that nobody keeps is passed through. Also inputs without grad, known because they were saved.
@@ -212,7 +212,7 @@ def link_inputs(graph):
 
 
 def plain_inputs(graph, node):
-    """The values without grad that a node saved: its inputs that next_functions has no place for."""
+    """Return the values without grad that a node saved: inputs that next_functions has no place for."""
     saved = {}
     for slot in node.slots:
         value = None if slot.value is None else graph.values[slot.value]
@@ -222,7 +222,7 @@ def plain_inputs(graph, node):
 
 
 def moved_inputs(graph, node, made):
-    """{value: None} for operands that a node saved, and that a write has given another history since; or {}.
+    """Find the operands that a node saved and that a write has given another history since: {value: None}, or {}.
 
     Only where they are as many as the arrows that lead to no living value: else it is not known which is which.
     """
@@ -236,8 +236,8 @@ def moved_inputs(graph, node, made):
     return moved if len(moved) == len(unmade) else {}
 
 
-def topological(nodes):
-    """Indexes of nodes, each after all that its edges lead to. No recursion."""
+def topological(nodes: list[NodeInfo]) -> list[int]:
+    """Sort the indexes of nodes, each after all that its edges lead to. No recursion."""
     waiting = [0] * len(nodes)
     users = [[] for _ in nodes]
     for i, node in enumerate(nodes):

@@ -4,6 +4,7 @@ Only attributes that PyTorch itself offers are read, so the same code reads real
 """
 
 import re
+from typing import Any
 
 from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
 from backscope.graph.tensor_facts import PREVIEW, is_tensor, safe_getattr
@@ -15,13 +16,13 @@ OWN = {"saved_slots", "materialize_grads", "needs_input_grad", "output_count", "
 OWN |= {"to_save", "saved_for_forward", "non_differentiable", "dirty_tensors"}
 
 
-def node_name(node):
-    """The node's name without PyTorch's namespace."""
+def node_name(node: Any) -> str:
+    """Return the node's name without PyTorch's namespace."""
     return node.name().rpartition("::")[2]
 
 
-def sequence_nr(node):
-    """When the node was made."""
+def sequence_nr(node: Any) -> int:
+    """Return when the node was made, as its library counts."""
     return getattr(node, "_sequence_nr", int)()  # int() is 0, for the node of a learner's own engine
 
 
@@ -31,7 +32,7 @@ class SlotNames:
     def __init__(self):
         self.known = {}
 
-    def of(self, node):
+    def of(self, node: Any) -> tuple[list[str], list[str]]:
         kind = type(node)
         if kind not in self.known:
             tensors, saved = [], []
@@ -44,7 +45,7 @@ class SlotNames:
         return self.known[kind]
 
 
-def read_slots(node, names):
+def read_slots(node: Any, names: list[str]) -> list[tuple]:
     """Return for each slot of a node (label, state, tensor or None, saved version, version now)."""
     slots = []
     for name in names:
@@ -66,7 +67,7 @@ def read_slots(node, names):
 
 
 def freed_label(node, name):
-    """What the slots of a custom Function are called after its pass; None when it never had any.
+    """Name the slots of a custom Function after its pass; None when it never had any.
 
     Only our engine still knows that. A node of PyTorch has forgotten whether its forward has saved anything.
     """
@@ -76,7 +77,7 @@ def freed_label(node, name):
 
 
 def read_unwatched(node):
-    """(label, UNWATCHED, tensor, None, version now) for tensors that a custom Function's forward put on ctx."""
+    """Yield (label, UNWATCHED, tensor, None, version now) for tensors that a custom Function's forward put on ctx."""
     for name, thing in on_ctx(node):
         if is_tensor(thing):
             yield f"ctx.{name}", UNWATCHED, thing, None, safe_getattr(thing, "_version")
@@ -87,13 +88,13 @@ def read_unwatched(node):
 
 
 def on_ctx(node):
-    """(name, thing) for what a custom Function's forward put on ctx as attributes."""
+    """Return (name, thing) for what a custom Function's forward put on ctx as attributes."""
     held = getattr(node, "__dict__", {}) if hasattr(type(node), "_raw_saved_tensors") else {}
     return [(name, thing) for name, thing in list(held.items()) if name not in OWN and not name.startswith("_")]
 
 
-def read_hooks(node):
-    """(names of the hooks after a node, names of those before it)."""
+def read_hooks(node: Any) -> tuple[list[str], list[str]]:
+    """Return (names of the hooks after a node, names of those before it)."""
     own = getattr(node, "hooks", None)
     if hasattr(own, "post") and hasattr(own, "pre"):
         return hook_names(own.post) if own.post else [], hook_names(own.pre) if own.pre else []
@@ -101,7 +102,7 @@ def read_hooks(node):
 
 
 def neighbours(register):
-    """PyTorch only: the names of the hooks there are, found by registering one that does nothing, and removing it."""
+    """Find the names of PyTorch's hooks by registering one that does nothing, and removing it."""
     try:
         handle = register(lambda *grads: None)
         try:
@@ -112,15 +113,15 @@ def neighbours(register):
         return []
 
 
-def hook_names(hooks):
-    """The name of each hook in a dictionary or list; "" for a lambda, and for a function that is merely called hook."""
+def hook_names(hooks: Any) -> list[str]:
+    """Return the name of each hook; "" for a lambda, and for a function that is merely called hook."""
     hooks = hooks.values() if hasattr(hooks, "values") else hooks or ()
     names = [str(getattr(hook, "__name__", "")) for hook in hooks]
     return ["" if name in ("<lambda>", "hook") else name for name in names]
 
 
 def read_slot(node, name, slot, several):
-    """(state, tensor, saved version, version now) of one slot, or None when nothing was ever put there."""
+    """Return (state, tensor, saved version, version now) of one slot; None when nothing was ever put there."""
     hook = getattr(slot, "unpack_hook", slot)
     if hook is not None and (hook is not slot or is_packed(slot)):
         return PACKED, None, None, None  # looking must not run the hooks
@@ -140,7 +141,7 @@ def read_slot(node, name, slot, several):
 
 
 def is_packed(slot):
-    """True when hooks packed a slot of a PyTorch that does not show them."""
+    """Tell whether hooks packed a slot of a PyTorch that does not show them."""
     if slot.data is not None or slot.is_freed:
         return False
     try:
@@ -150,7 +151,7 @@ def is_packed(slot):
 
 
 def refusal(node, name, slot, several):
-    """The message with which the library refuses to give the slot's tensor; None when it gives it."""
+    """Return the message with which the library refuses to give the slot's tensor; None when it gives it."""
     try:
         if not several:
             kept = getattr(node, "_saved_" + name)
@@ -176,7 +177,7 @@ def read_all(node, name):
 
 
 def read_kept(node, names):
-    """The numbers a node keeps, as (name, text) pairs; those that were not needed are left out."""
+    """Yield the numbers that a node keeps, as (name, text) pairs; those that were not needed are left out."""
     for name in names:
         value = safe_getattr(node, "_saved_" + name)
         if isinstance(value, (tuple, list)):
@@ -189,7 +190,7 @@ def read_kept(node, names):
 
 
 def signed(value):
-    """PyTorch shows a negative dim as a huge unsigned number; give it its sign back."""
+    """Give a negative dim its sign back, which PyTorch shows as a huge unsigned number."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 2**63:
         return value - 2**64
     return value

@@ -40,8 +40,8 @@ RESULT = re.compile(r"result\d*$")  # the names under which nodes keep what they
 ASKED_FOR_HOOKS = 100  # in a graph of more nodes than this, nodes are not asked for their hooks
 
 
-def reachable_nodes(starts):
-    """[(node, its edges)] for every node behind `starts`, each once, nearest first. No recursion: graphs are deep.
+def reachable_nodes(starts: list) -> list[tuple]:
+    """Return (node, its edges) for every node behind `starts`, each once, nearest first. No recursion.
 
     Edges are read here and nowhere else: a graph that changes while it is drawn still gives one picture.
     """
@@ -60,7 +60,7 @@ def reachable_nodes(starts):
 
 
 def in_order(nodes, edges, made):
-    """Nodes as they were made, oldest first, but none before one that it leads to. `made`: {id of a node: when}.
+    """Sort nodes as they were made, but none before one that it leads to. `made`: {id of a node: when}.
 
     The two differ only for the node of an old view, which is made anew when somebody asks for it.
     """
@@ -101,8 +101,8 @@ class Reader:
         self.slot_names = SlotNames()
         self.unnamed_leaves = 0
 
-    def read(self):
-        """The Graph."""
+    def read(self) -> Graph:
+        """Read everything behind the tensors, and return the Graph."""
         for tensor in (*self.asked, *self.around):
             if id(tensor) not in self.facts:
                 self.facts[id(tensor)] = read_facts(tensor)
@@ -129,7 +129,7 @@ class Reader:
         return graph
 
     def facts_of(self, tensor):
-        """The TensorFacts of a tensor; they keep it alive, so that its id stays its own."""
+        """Return the TensorFacts of a tensor; they keep it alive, so that its id stays its own."""
         known = self.facts.get(id(tensor))
         if known is None:
             known = self.facts[id(tensor)] = read_facts(tensor)
@@ -165,7 +165,7 @@ class Reader:
     # --- values ---
 
     def value(self, tensor, name=None):
-        """The index of a tensor's value, read when first met."""
+        """Return the index of a tensor's value, which is read when first met."""
         known = self.by_id.get(id(tensor))
         if known is not None:
             return known
@@ -178,7 +178,7 @@ class Reader:
         return index
 
     def describe(self, tensor, facts, name):
-        """The TensorInfo of a tensor."""
+        """Write the TensorInfo of a tensor."""
         grad_fn, leaf, requires_grad = facts.grad_fn, facts.leaf, facts.requires_grad
         node = None if grad_fn is None else self.index.get(id(grad_fn))
         names, shape = self.names.get(id(tensor), []), tuple(map(int, tensor.shape))
@@ -215,14 +215,14 @@ class Reader:
         )
 
     def unnamed(self, node, output_nr):
-        """The name of a value that nobody named: the number of the node that made it."""
+        """Name a value that nobody named: by the number of the node that made it."""
         if node is None:
             self.unnamed_leaves += 1
             return f"unnamed {self.unnamed_leaves}"
         return f"#{self.backs[node].number}" + (f".{output_nr}" if output_nr else "")
 
     def read_leaves(self):
-        """Inputs first, in the order in which the computation first used them."""
+        """Read the inputs, in the order in which the computation first used them."""
         for back in [b for b in self.backs if not b.accumulates]:
             for _, following, _ in back.edges:
                 if following is not None and self.backs[following].accumulates:
@@ -232,14 +232,14 @@ class Reader:
                 back.leaf = self.value(self.found[i].variable)
 
     def read_named(self):
-        """Tensors the learner can name that one of these nodes computed."""
+        """Read the tensors that the learner can name and that one of these nodes computed."""
         for tensor in self.around:
             grad_fn = self.facts[id(tensor)].grad_fn
             if grad_fn is not None and id(grad_fn) in self.index:
                 self.value(tensor)
 
     def read_neighbours(self):
-        """Named tensors on the memory of a value that is shown; and the base of each view."""
+        """Read the named tensors on the memory of a value that is shown, and the base of each view."""
         for tensor in self.around:
             if id(tensor) not in self.by_id and self.facts[id(tensor)].place in self.by_place:
                 self.value(tensor)
@@ -285,7 +285,7 @@ class Reader:
         return facts.grad_fn is not None or facts.requires_grad
 
     def twin(self, tensor, node):
-        """The value on the same elements and counter: a kept result is a second tensor."""
+        """Find the value on the same elements and counter: a kept result is a second tensor."""
         where = self.facts_of(tensor).place
         same = [i for i in self.by_place.get(where, ()) if self.alike(self.tensors[i], tensor)]
         if len(same) > 1:
@@ -298,11 +298,11 @@ class Reader:
         return self.value(named[0]) if named else None
 
     def is_plain(self, i, tensor):
-        """True for a value that is no part of the history that the tensor has: `w.detach()`, when `w.t()` was saved."""
+        """Tell a value that is no part of the tensor's history: `w.detach()`, when `w.t()` was saved."""
         return self.has_history(tensor) and not self.values[i].requires_grad
 
     def alike(self, a, b):
-        """True for tensors on one memory that look at the same elements and share a counter."""
+        """Tell whether tensors on one memory look at the same elements and share a counter."""
         return a is b or (window(a) == window(b) and counted_together(self.facts_of(a), self.facts_of(b)))
 
     # --- shared memory ---
@@ -311,7 +311,7 @@ class Reader:
         return self.values[i].leaf and not self.values[i].requires_grad
 
     def rank(self, i):
-        """Who stands for all that share a counter: no view if possible, and something with a history."""
+        """Choose by this who stands for all that share a counter: no view, and something with a history."""
         return self.values[i].view_of is not None, self.has_no_history(i), i
 
     def facts_at(self, i):
@@ -324,7 +324,7 @@ class Reader:
                 self.values[i].view_of = self.by_id[id(base)]
 
     def link_rings(self):
-        """A .grad whose history leads back to its leaf: leaf, .grad and graph hold each other."""
+        """Find each .grad whose history leads back to its leaf: leaf, .grad and graph hold each other."""
         for i, tensor in enumerate(self.tensors):
             if self.values[i].grad in (None, "None"):
                 continue
@@ -333,14 +333,14 @@ class Reader:
                 self.values[known].grad_of = i
 
     def leads_to(self, node, leaf):
-        """True when a way leads from a node to the AccumulateGrad of a leaf."""
+        """Tell whether a way leads from a node to the AccumulateGrad of a leaf."""
         met = [node]
         for i in met:
             met += [to for _, to, _ in self.backs[i].edges if to is not None and to not in met]
         return any(self.backs[i].leaf == leaf for i in met if self.backs[i].accumulates)
 
     def memories(self):
-        """Values on one memory, grouped by counter; and pairs with one memory but two counters."""
+        """Group values on one memory by counter, and find the pairs with one memory but two counters."""
         memories, pairs = [], []
         for members in self.by_place.values():
             if len(members) == 1:

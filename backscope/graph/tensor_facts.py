@@ -16,8 +16,8 @@ MARKS = frozenset(".en")  # one of them shows that a number is a float
 PREVIEW = 4  # a tensor with more elements is described by its shape
 
 
-def is_tensor(thing):
-    """True for our tensors and PyTorch's, judged by what they offer."""
+def is_tensor(thing: object) -> bool:
+    """Tell our tensors and PyTorch's from everything else, by what their type offers."""
     kind = type(thing)
     return hasattr(kind, "grad_fn") and hasattr(kind, "untyped_storage") and hasattr(kind, "requires_grad")
 
@@ -26,8 +26,8 @@ _tokens = {}  # id of a living tensor -> (weak reference, token)
 _next_token = count(1).__next__
 
 
-def token_of(tensor):
-    """A number of the tensor's own: an id alone may come back with another tensor."""
+def token_of(tensor: Any) -> int:
+    """Return a number of the tensor's own: an id alone may come back with another tensor."""
     key = id(tensor)
     known = _tokens.get(key)
     if known is None:
@@ -36,18 +36,18 @@ def token_of(tensor):
     return known[1]
 
 
-def is_module(thing):
-    """True for an object that can name its parameters."""
+def is_module(thing: object) -> bool:
+    """Tell whether an object can name its parameters."""
     return not isinstance(thing, type) and hasattr(type(thing), "named_parameters")
 
 
-def is_parameter(tensor):
-    """True for our `nn.Parameter`s and PyTorch's."""
+def is_parameter(tensor: object) -> bool:
+    """Tell our `nn.Parameter`s and PyTorch's from other tensors."""
     return "Parameter" in [kind.__name__ for kind in type(tensor).__mro__]
 
 
-def safe_getattr(tensor, attribute, otherwise=None):
-    """An attribute, or `otherwise` where the library refuses: stale views refuse even `is_leaf`."""
+def safe_getattr(tensor: object, attribute: str, otherwise: Any = None) -> Any:
+    """Return an attribute, or `otherwise` where the library refuses: stale views refuse even `is_leaf`."""
     try:
         return getattr(tensor, attribute)
     except REFUSALS:
@@ -90,36 +90,36 @@ def read_facts(tensor: Any) -> TensorFacts:
     )
 
 
-def grad_of(tensor):
-    """The .grad of a leaf or of a tensor that retains it; others are not asked, PyTorch would warn."""
+def grad_of(tensor: Any) -> Any:
+    """Return the .grad of a leaf or of a tensor that retains it. Others are not asked: PyTorch would warn."""
     try:
         return tensor.grad if tensor.requires_grad and (tensor.grad_fn is None or tensor.retains_grad) else None
     except RuntimeError:
         return None
 
 
-def number(value):
-    """One element as text, the same for both libraries: floats with up to four digits and a point."""
+def number(value: float) -> str:
+    """Write one element, the same for both libraries: floats with up to four digits and a point."""
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
     text = f"{value:.4g}"
     return text + "." if MARKS.isdisjoint(text) else text
 
 
-def nested(items):
-    """Nested lists of numbers as text."""
+def nested(items: Any) -> str:
+    """Write nested lists of numbers."""
     if not isinstance(items, list):
         return number(items)
     return "[" + ", ".join(map(nested if items and isinstance(items[0], list) else number, items)) + "]"
 
 
-def shape_of(tensor):
-    """The shape as text: (2, 3)."""
+def shape_of(tensor: Any) -> str:
+    """Write the shape: (2, 3)."""
     return str(tuple(map(int, tensor.shape)))
 
 
 def preview(tensor: Any, shape: tuple[int, ...] | None = None) -> str:
-    """Up to four elements as they are, otherwise the shape, which may be known already."""
+    """Write up to four elements as they are, otherwise the shape, which may be known already."""
     shape = tuple(map(int, tensor.shape)) if shape is None else shape
     try:
         if 0 < prod(shape) <= PREVIEW:
@@ -129,21 +129,21 @@ def preview(tensor: Any, shape: tuple[int, ...] | None = None) -> str:
     return f"shape {shape}"
 
 
-def dtype_of(tensor):
-    """The element type's name: float32."""
+def dtype_of(tensor: Any) -> str:
+    """Return the element type's name: float32."""
     return str(tensor.dtype).rpartition(".")[2]
 
 
-def place(tensor):
-    """The address of a tensor's memory; None when there is none to compare."""
+def place(tensor: Any) -> int | None:
+    """Return the address of a tensor's memory; None when there is none to compare."""
     try:
         return tensor.untyped_storage().data_ptr() or None
     except REFUSALS:
         return None
 
 
-def window(tensor):
-    """Which elements of its memory a tensor looks at."""
+def window(tensor: Any) -> tuple:
+    """Return which elements of its memory a tensor looks at."""
     return tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(), dtype_of(tensor)
 
 

@@ -9,8 +9,8 @@ ARGS ?=
 LESSONS ?=
 FOLDER ?=
 
-.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles lesson notebooks site lite handout grade \
-  doctor setup
+.PHONY: help open reset my-engine test check test-browser fuzz mutants bench puzzles lesson notebooks film site \
+  lite handout grade doctor setup
 
 help:
 	@"$(PYTHON)" course.py help
@@ -58,6 +58,10 @@ lesson:
 
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)
+
+# A film of a program of up to 30 lines as APNG or GIF: make film ARGS="program.py --out film.gif"
+film:
+	@"$(TOOLS_PYTHON)" tools/film.py $(ARGS)
 
 doctor:
 	@"$(PYTHON)" course.py doctor

@@ -122,9 +122,9 @@ class Script:
         used, given = set(), set()
         for statement in self.tree.body:
             names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-            used |= {node.id for node in names if not isinstance(node.ctx, ast.Store)} - given
-            used |= {statement.target.id} if isinstance(getattr(statement, "target", None), ast.Name) and isinstance(
-                statement, ast.AugAssign) else set()  # fmt: skip
+            changed = [statement.target] if isinstance(statement, ast.AugAssign) else []
+            read = [node for node in [*names, *changed] if node in changed or not isinstance(node.ctx, ast.Store)]
+            used |= {node.id for node in read if isinstance(node, ast.Name)} - given
             given |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
         return given - used
 

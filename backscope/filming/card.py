@@ -41,9 +41,11 @@ e.style.cssText=bar.getAttribute('data-'+tag);bar.appendChild(e);return e}
 function button(words,says,to){return make('button',['onclick',function(){go(to())}],
 {type:'button',textContent:words,ariaLabel:says,title:says})}
 function within(n,span){span=(span||'0-0').split('-');return n>=+span[0]&&n<=+span[1]}
+function tell(k){told.textContent='';told.appendChild(f[k].querySelector('summary b').cloneNode(true));
+told.appendChild(says[k].cloneNode(true)).style.display='';high=Math.max(high,told.offsetHeight)}
 function go(k){at=Math.max(0,Math.min(last,k));range.value=at;
 f.forEach(function(e,i){e.open=i==at;e.style.display=i==at?'':'none'});
-told.textContent='';told.appendChild(says[at].cloneNode(true)).style.display='';
+tell(at);
 rows.forEach(function(e,i){var d=f[at].dataset,now=within(i+1,d.lines);
 e.style.background=now?(d.raises?'RAISES':'NOW'):'';if(now)e.setAttribute('aria-current','step');
 else e.removeAttribute('aria-current');e.style.outline=within(i+1,d.spoilt)?'SPOILT':''});
@@ -62,8 +64,7 @@ e.firstElementChild.style.display=on?'none':''});says.forEach(function(e){e.styl
 told.style.display=bar.style.display=on?'':'none';view.style.maxHeight=on?'HIGHESTpx':''}
 window.addEventListener('beforeprint',function(){screen(false)});
 window.addEventListener('afterprint',function(){screen(true)});
-screen(true);says.forEach(function(e){told.textContent='';told.appendChild(e.cloneNode(true)).style.display='';
-high=Math.max(high,told.offsetHeight)});told.style.minHeight=high+'px';go(0)})})()"""
+screen(true);says.forEach(function(e,i){tell(i)});told.style.minHeight=high+'px';go(0)})})()"""
 SCRIPT = SCRIPT.replace("RAISES", RAISES).replace("NOW", NOW).replace("SPOILT", SPOILT)
 SCRIPT = SCRIPT.replace("HIGHEST", str(HIGHEST)).replace("\n", "")
 
@@ -115,6 +116,7 @@ def number(n):
 def images_of(film, shrunk):
     """(one image for each frame, a sentence on those that are left out to keep the card small)."""
     images = [as_image(page.svg(shrunk), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
+    images = [image.replace("max-width:100%", "max-width:none") for image in images]  # a narrow window scrolls
     room, kept = LARGEST - len(images[-1]), 0
     while kept < len(images) - 1 and room >= len(images[kept]):
         room -= len(images[kept])
@@ -145,8 +147,8 @@ def frame(film, k, picture):
     if seen.culprit and seen.culprit[2][0]:
         data += ' data-spoilt="{}-{}"'.format(*seen.culprit[2])
     return (
-        f'<details{data}{" open" * (not k)} style="margin:0"><summary style="cursor:pointer">'
+        f'<details{data}{" open" * (k == len(film) - 1)} style="margin:0"><summary style="cursor:pointer">'
         f"<b>{escape(title)}</b> <code>{escape(code)}</code></summary>"
-        f'<div class="bs-film-says"><b>{escape(title)}</b>'
+        f'<div class="bs-film-says">'
         f'<ul style="margin:3px 0 0;padding-left:17px">{told}</ul></div>{picture}</details>'
     )

@@ -12,6 +12,7 @@ from backscope.graph.compare import PairDrawing
 from backscope.graph.model import STALE, Graph, Memory
 from backscope.pictures.cards import CORNER, Card
 from backscope.pictures.drawing import Drawing, node_card, short, value_card
+from backscope.pictures.style import ROUND
 
 
 class Stacked(Card):
@@ -212,7 +213,8 @@ class FilmDrawing(PairDrawing):
         for box in self.plan.boxes:
             if box.key in self.halos[self.which]:
                 x, y = self.corner(box)
-                page.rect("run", x - 5, y - 5, box.width + 10, box.height + 10, min(box.height / 2, CORNER) + 4, 1.5)
+                radius = min(box.height / 2, CORNER) if box.card.pill else ROUND
+                page.rect("run", x - 5, y - 5, box.width + 10, box.height + 10, radius + 4, 1.5)
         super().write(page)
 
     def write_words(self, page, r):

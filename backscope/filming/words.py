@@ -61,14 +61,14 @@ class Changes:
     def culprit(self):
         """What was raised, and which line is to blame."""
         frame = self.frame
-        if frame.error:
-            self.say(POINT, f"raises {frame.error.partition(' Hint: ')[0]}")
         if frame.culprit:
             key, slot, lines, how = frame.culprit
             i = next(i for i, node in self.now.nodes.items() if node.key == key)
             verb = "wrote into" if how == STALE else "let go of"
             self.say(POINT, f"line {lines[0]} {verb} what {self.called(i)} had saved as {slot}")
             self.marks["slot", i, slot] = "fails here"
+        if frame.error:
+            self.say(POINT, f"raises {frame.error.partition(' Hint: ')[0]}")
         if frame.ran is not None:
             recording, one = frame.says
             sent = [f"sent {words}" for words in step_text.sent_words(recording, one)]

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import gc
 import html
+import importlib.util
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import course_lib
 from backscope import film
+from tools import film as movie
 
 REF, SUPPRESS = weakref.ref, contextlib.suppress  # for the programs, which see the names of this file
 IN_PLACE = """
@@ -52,9 +54,9 @@ A film of 7 frames, and an error at the end.
    new node: 4 SumBackward0
 
 7. line 7 raises: loss.backward()
+   line 5 wrote into what TanhBackward0 (node 2) had saved as result
    raises RuntimeError: one of the variables needed for gradient computation has been modified by an inplace \
 operation: [torch.FloatTensor [3]], which is output 0 of Tanh, is at version 1; expected version 0 instead.
-   line 5 wrote into what TanhBackward0 (node 2) had saved as result
    FREED: other of MulBackward0 (node 3)"""
 
 
@@ -106,6 +108,15 @@ def test_loops_and_calls_are_entered_or_are_one_frame(torch):
     assert [frame.title for frame in film(LOOP, enter=False).reel.frames] == ["line 1", "line 5"]
 
 
+def test_names_that_the_program_gives_first_are_not_those_of_the_caller(torch):
+    """What a name meant before is not shown, also when the program writes in place later."""
+    h = w = torch.ones(1)
+    seen = film("h = torch.zeros(1)\nh += 1\nw += 1")
+
+    assert h is not None and w.item() == 2
+    assert seen.changes(0) == ["there is: w = [1.], v0, no grad"]
+
+
 def test_names_of_the_caller_are_seen_and_not_touched(torch):
     """The program sees the names around it; what it assigns stays inside, also where a name means something else."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -139,7 +150,7 @@ def test_an_error_that_the_program_catches_has_a_frame(torch):
     assert [frame.title for frame in seen.reel.frames[3:]] == [
         "line 5 raises", "line 7 raises", "line 9", "line 11 raises"
     ]  # fmt: skip
-    assert seen.changes(3)[1] == "line 3 wrote into what ExpBackward0 (node 1) had saved as result"
+    assert seen.changes(3)[0] == "line 3 wrote into what ExpBackward0 (node 1) had saved as result"
     assert isinstance(seen.error, ValueError)
 
 
@@ -445,3 +456,34 @@ def test_a_film_is_saved_as_a_page_or_as_text(torch, tmp_path):
     assert seen.html in (tmp_path / "a.html").read_text("utf-8")
     with pytest.raises(ValueError, match="writes .html or .txt files, not '.mp4'"):
         seen.save(tmp_path / "a.mp4")
+
+
+def test_a_film_is_written_as_a_moving_picture(torch, tmp_path, capsys):
+    """`make film`: each frame is one SVG with the source, the words and the graph; then APNG or GIF."""
+    seen = film(IN_PLACE)
+    drawn = [movie.still(seen, k) for k in range(len(seen))]
+    program = tmp_path / "program.py"
+    program.write_text(IN_PLACE, encoding="utf-8")
+
+    assert len({re.search(r"<svg [^>]*>", svg)[0] for svg in drawn}) == 1
+    assert all(" 5  h *= gate<" in svg for svg in drawn)
+    assert "STALE: TanhBackward0" in drawn[4] and "STALE: TanhBackward0" not in drawn[5]
+    if importlib.util.find_spec("resvg_py") is None:
+        with pytest.raises(SystemExit, match="is missing: pip install"):
+            movie.main([str(program), "--engine", torch.__name__])
+    else:
+        movie.main([str(program), "--engine", torch.__name__])
+        assert "program.png: 7 frames" in capsys.readouterr().out
+        assert b"acTL" in program.with_suffix(".png").read_bytes()[:2000]
+
+
+def test_what_is_no_film_is_told_by_the_tool(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("a = 1", encoding="utf-8")
+    for words, says in (
+        ([str(program)], "A film of nothing"),
+        ([str(tmp_path / "none.py")], "none.py cannot be read: "),
+        ([str(program), "--out", "a.mp4"], "is written as .png .APNG. or .gif, not a.mp4"),
+    ):
+        with pytest.raises(SystemExit, match=says):
+            movie.main(words)

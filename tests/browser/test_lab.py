@@ -17,6 +17,7 @@ from tests.browser.lab import (
     complaints,
     open_notebook,
     outcome,
+    prompts,
     published,
     run_all,
     said,
@@ -24,6 +25,14 @@ from tests.browser.lab import (
     screenshot,
     type_over,
 )
+
+
+def test_home_is_there_before_a_cell_is_run(page, course):
+    """The notebook opens with its table, and with what comes next above it."""
+    open_notebook(page, course, course.lessons / "home.ipynb")
+
+    expect(page.get_by_role("link", name="Begin with lesson 00, Start here.")).to_be_visible()
+    expect(prompts(page)).to_have_text(["[ ]:"])
 
 
 def test_run_all(page, course):

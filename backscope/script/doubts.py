@@ -18,7 +18,7 @@ class Doubts(Watcher):
 
     def __init__(self, torch, recorder):
         self.torch, self.recorder = torch, recorder
-        self.found = {}  # key -> Lines
+        self.found, self.said = {}, set()  # key -> Lines; what was said of which line
         self.hidden = []  # writes through .data since the last pass
         self.norms = {}  # since the last pass: memory of running statistics -> (newest node, place) of batch_norm
         self.stepped_at = -1  # the newest node at the last optimizer step
@@ -107,11 +107,16 @@ class Doubts(Watcher):
             f"computed from the result; the optimizer steps in line {step.line}", *more,
         )  # fmt: skip
 
-    def say(self, key, place, what, *more):
+    def say(self, key, place, what, *more, line=None):
         """Note a doubt once. more: (role, place, what, another line of that file) of other lines that belong to it."""
         if place is None or key in self.found:
             return
+        said = (key[0], place.file, line or place.line, what)
+        if said in self.said:
+            return
+        self.said.add(said)
         lines = self.found[key] = [at("doubt", place, what)]
+        lines[0].number = line or lines[0].number
         for role, where, said, *number in more:
             if where is not None:
                 lines.append(at(role, where, said))

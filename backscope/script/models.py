@@ -1,8 +1,10 @@
 """Modules and optimizers: what no optimizer has, what was copied by reference, which mode was left on, and names."""
 
+import ast
 import gc
 import weakref
 
+from backscope.script.histories import tree_of
 from backscope.script.watching import Watcher
 
 NORMS = "BatchNorm", "SyncBatchNorm", "InstanceNorm"
@@ -83,6 +85,17 @@ class Names:
                     for attribute, one in list(vars(thing).items()):
                         note(attribute, one)
         return found
+
+
+def made_at(name, file):
+    """The line of a file that assigns an nn.Parameter, or a tensor that requires grad, to this name; None if unsure."""
+    found = []
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.Assign) and any(
+            getattr(target, "id", getattr(target, "attr", "")) == name for target in node.targets
+        ):
+            found.append(node.lineno)
+    return found[0] if len(found) == 1 else None
 
 
 def in_words(names):
@@ -292,11 +305,11 @@ class Models(Watcher):
             names = in_words(sorted((one.name for one in some), key=lambda name: name.rpartition(".")[0]))
             has, times = "them" if len(some) > 1 else "it", some[0].passes
             where = place or self.doubts.last_step
-            if where is not None:
-                self.doubts.say(
-                    ("owner", where), where,
-                    f"{names} received {times} gradients, and no optimizer has {has}: {REASONS[why]}",
-                )  # fmt: skip
+            line = made_at(some[0].name, where.file) if place is None and where is not None else None
+            self.doubts.say(
+                ("owner", where), where,
+                f"{names} received {times} gradients, and no optimizer has {has}: {REASONS[why]}", line=line,
+            )  # fmt: skip
 
 
 class Received:

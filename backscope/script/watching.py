@@ -46,10 +46,13 @@ class Ears:
         run = owner.__dict__.get(name)
         if run is None:  # another PyTorch
             return
-        guarded = self.recorder.guarded
+        told = [self.recorder.guarded, before, after]  # emptied at the end: PyTorch's compiler keeps what it finds
 
         @functools.wraps(run)
         def heard(*args, **kwargs):
+            if not told:
+                return run(*args, **kwargs)
+            guarded, before, after = told
             if before is not None:
                 args = guarded(functools.partial(before, sys._getframe(1), *args, **kwargs)) or args
             result = run(*args, **kwargs)
@@ -58,11 +61,12 @@ class Ears:
             return result
 
         setattr(owner, name, heard)
-        self.changed.append((owner, name, run, heard))
+        self.changed.append((owner, name, run, heard, told))
 
     def take_out(self):
         """Put back what was there, except where the script has put something of its own since."""
         while self.changed:
-            owner, name, run, heard = self.changed.pop()
+            owner, name, run, heard, told = self.changed.pop()
+            told.clear()
             if owner.__dict__.get(name) is heard:
                 setattr(owner, name, run)

@@ -6,6 +6,7 @@ A mark such as `# SAVED` or `# DOUBT words` stands in the line that the explanat
 from pathlib import Path
 
 HEALTHY = Path(__file__).with_name("healthy")
+SILENT = Path(__file__).with_name("silent")  # programs that train wrongly, after public reports
 CLEAR, BACKWARD, STEP = "    optimizer.zero_grad()\n", "    loss.backward()\n", "    optimizer.step()\n"
 LOSS = "    loss = model(x).pow(2).mean()\n"
 FAILED = (BACKWARD, "    loss.backward()  # FAILED\n")
@@ -176,7 +177,11 @@ CHANGED = {  # kind -> name -> the healthy script, and what is changed in it
 def scripts(kind):
     """{name: source} of the scripts that are "broken", "doubtful" or "healthy"."""
     found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HEALTHY.glob("*.py"))}
-    return found if kind == "healthy" else {name: changed(found, *what) for name, what in CHANGED[kind].items()}
+    if kind == "healthy":
+        return found
+    reported = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SILENT.glob("*.py"))}
+    more = reported if kind == "doubtful" else {}
+    return {name: changed(found, *what) for name, what in CHANGED[kind].items()} | more
 
 
 def changed(healthy, name, *changes):

@@ -146,7 +146,7 @@ def answer_card(answer, exercise):
     """What became of one exercise, as the card that learners know."""
     sign, colour = SIGNS[answer.outcome]
     title = f'<div class="small">{text(answer.id)} · {text(exercise.title)}</div>'
-    head = card.head("", sign, answer.outcome, colour)
+    head = card.head("", sign, answer.outcome)
     parts = [title, head]
     if answer.outcome != ex.NOT_ATTEMPTED:
         details = [each for each in answer.details if not each.startswith("L.hint(")]

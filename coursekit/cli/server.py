@@ -221,6 +221,7 @@ class Lab:
         settings["JUPYTER_TOKEN"] = secrets.token_hex(16)
         help_after_a_restart(Path(settings["IPYTHONDIR"]))
         write_lab_settings(Path(settings["JUPYTER_CONFIG_DIR"]))
+        write_first_workspace(copies.mine / ".jupyter" / "workspaces")
         write_whole(self.note, json.dumps({"runtime": str(self.runtime)}).encode("utf-8"))
         with open(self.log, "wb") as output:
             self.process = subprocess.Popen(
@@ -287,6 +288,14 @@ def write_lab_settings(folder: Path) -> None:
         copy = folder / path.relative_to(LAB)
         copy.parent.mkdir(parents=True, exist_ok=True)
         write_whole(copy, path.read_bytes())
+
+
+def write_first_workspace(folder: Path) -> None:
+    """Have JupyterLab open the table of contents at its left the first time; later it is as the reader left it."""
+    if not any(folder.glob("*.jupyterlab-workspace")):
+        folder.mkdir(parents=True, exist_ok=True)
+        first = Path(__file__).with_name("first_workspace.json").read_bytes()
+        write_whole(folder / "default-37a8.jupyterlab-workspace", first)
 
 
 def help_after_a_restart(folder: Path) -> None:

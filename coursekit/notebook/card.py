@@ -1,7 +1,8 @@
 """Cards: what `L`, `show` and `expect_error` say, with colour and folds in a notebook, as plain text everywhere else.
 
 A card is a text and the same words as HTML. The HTML has no script and no style sheet, only what a notebook also shows
-before it is trusted; it brings its own white paper, so that it can be read in the dark too.
+before it is trusted. Its styles read on white and on black: a grey that lets the page through, an edge in a mid-tone,
+no colour for words. Classes carry the design, where a style sheet of the course is at hand (coursekit/cli/lab).
 """
 
 import html
@@ -9,19 +10,20 @@ import re
 import sys
 from itertools import groupby
 
-WORDS = "Helvetica,Arial,'DejaVu Sans',sans-serif"
-LETTERS = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
+from backscope.pictures.style import LIGHT
+
+LETTERS = "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
+WASH = "background:rgba(127,127,127,0.09)"
 PAPER = (
-    "background:#FFFFFF;color:#1A1A1A;border:1px solid #C8C8C8;border-left:6px solid {colour};border-radius:6px;"
-    f"padding:8px 14px;margin:2px 0;max-width:780px;font-family:{WORDS};font-size:14px;line-height:1.5"
+    f"{WASH};border-left:4px solid {{colour}};border-radius:8px;padding:12px 18px;margin:6px 0;max-width:736px;"
+    "font-size:15px;line-height:1.55"
 )
-CODE = f"font-family:{LETTERS};font-size:13px;background:#F2F2F2;color:#1A1A1A;padding:0 3px;border-radius:3px"
+CODE = f"font-family:{LETTERS};font-size:13px;background:rgba(127,127,127,0.14);padding:1px 4px;border-radius:4px"
 BLOCK = (
-    f"font-family:{LETTERS};font-size:13px;line-height:1.45;background:#F7F7F7;color:#1A1A1A;white-space:pre-wrap;"
-    "word-break:normal;overflow-wrap:break-word;padding:6px 10px;margin:6px 0;border-radius:4px"
+    f"font-family:{LETTERS};font-size:13px;line-height:1.5;white-space:pre-wrap;"
+    "word-break:normal;overflow-wrap:break-word;margin:6px 0"
 )
-GREY = "#5A5A5A"
-RED = "#B3261E"
+GREY = LIGHT["plain_e"]
 
 
 class Card:
@@ -52,14 +54,15 @@ def show_card(card):
 
 
 def paper(colour, *parts):
-    """The card itself: white paper with a coloured edge, and its parts below one another."""
-    return f'<div style="{PAPER.format(colour=colour)}">{"".join(parts)}</div>'
+    """The card itself: a coloured edge, and its parts below one another."""
+    kind = KINDS.get(colour, "grey")
+    return f'<div class="ck-card ck-{kind}" style="{PAPER.format(colour=colour)}">{"".join(parts)}</div>'
 
 
-def head(ident, sign, words, colour):
-    """The first line: a sign and words in colour, and to which exercise they belong."""
-    name = f'<span style="color:{GREY}">{html.escape(ident)}</span> &nbsp;' if ident else ""
-    said = f'<b style="color:{colour}">{sign} {html.escape(words)}</b>'
+def head(ident, sign, words):
+    """The first line: a sign and words, and to which exercise they belong."""
+    name = f'<span class="ck-soft">{html.escape(ident)}</span> &nbsp;' if ident else ""
+    said = f'<b class="ck-said">{sign} {html.escape(words)}</b>'
     return f'<div style="margin-bottom:2px">{name}{said}</div>'
 
 
@@ -95,55 +98,36 @@ def folded(summary, inside, is_open=False):
 
 
 def source(code):
-    """Python as a listing in colour; as plain text where Pygments is missing."""
+    """Python as a listing, with classes for a style sheet to colour; as plain text where Pygments is missing."""
     try:
         from pygments import highlight
         from pygments.formatters import HtmlFormatter
         from pygments.lexers import PythonLexer
     except ImportError:
         return block(code)
-    spans = highlight(code, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True, noclasses=True, style=colours()))
-    return f'<pre style="{BLOCK.replace("pre-wrap", "pre")};overflow-x:auto">{spans.rstrip()}</pre>'
-
-
-def colours():
-    """Few colours, each dark enough for white paper."""
-    from pygments.style import Style
-    from pygments.token import Comment, Keyword, Name, Number, Operator, String
-
-    class Listing(Style):
-        styles = {
-            Comment: f"italic {GREY}",
-            Keyword: "bold #00588A",
-            Keyword.Constant: "#00588A",
-            Operator.Word: "bold #00588A",
-            Name.Function: "#7A3E9D",
-            Name.Class: "#7A3E9D",
-            Number: "#8A5A00",
-            String: "#1B6E3C",
-        }
-
-    return Listing
+    spans = highlight(code, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    return f'<pre class="ck-source" style="{BLOCK.replace("pre-wrap", "pre")};overflow-x:auto">{spans.rstrip()}</pre>'
 
 
 # ------------------------------------------------------------------------------------------------ cards for outcomes
 
 SIGNS = {  # what an outcome looks like: a sign for those who see no colour, and a colour
-    "correct": ("✓", "#00694A"),
-    "almost": ("◐", "#9A5B00"),
-    "not yet": ("○", "#00588A"),
-    "error in your code": ("✗", RED),
+    "correct": ("✓", LIGHT["ok"]),
+    "almost": ("◐", LIGHT["almost"]),
+    "not yet": ("○", LIGHT["notyet"]),
+    "error in your code": ("✗", LIGHT["error"]),
     "not attempted": ("·", GREY),
-    "noted": ("✎", "#6A3D9A"),
+    "noted": ("✎", LIGHT["noted"]),
 }
-BLUE = "#00588A"
+BLUE, RED = LIGHT["notyet"], LIGHT["error"]
+KINDS = {LIGHT[kind]: kind for kind in ("ok", "almost", "notyet", "error", "noted")}  # the class of a colour
 
 
 def verdict(result):
     """The card of an outcome: the words that `result.render()` prints, the outcome with its sign and colour."""
     sign, colour = SIGNS.get(result.outcome, ("·", GREY))
     word = result.word or result.outcome
-    parts = [head(result.id, sign, word, colour), prose(result.text), prose("\n".join(result.details))]
+    parts = [head(result.id, sign, word), prose(result.text), prose("\n".join(result.details))]
     if result.printed:
         parts.append(folded("Your code printed:", block(result.printed), is_open=True))
     return Card(result.render(), paper(colour, *parts))
@@ -155,17 +139,16 @@ def error(text):
 
 
 def error_line(text):
-    """`TypeName: message` with the name in red, no word of it broken."""
+    """`TypeName: message`, no word of it broken."""
     kind, _, message = text.partition(": ")
-    named = f'<b style="color:{RED}">{html.escape(kind)}</b>: {html.escape(message, quote=False)}'
-    style = BLOCK.replace("#F7F7F7", "#FFFFFF").replace("margin:6px 0", "margin:0")
-    return f'<pre style="{style}">{named}</pre>'
+    named = f'<b class="ck-error-name">{html.escape(kind)}</b>: {html.escape(message, quote=False)}'
+    return f'<pre style="{BLOCK.replace("margin:6px 0", "margin:0")}">{named}</pre>'
 
 
 def listing(title, lines, more):
     """The card of a piece of our engine: where it stands, and its lines."""
     text = "\n".join([f"# {title}", *lines, *([more] if more else [])])
-    where = f'<div style="color:{GREY}">{html.escape(title)}</div>'
+    where = f'<div class="ck-soft">{html.escape(title)}</div>'
     return Card(text, paper(GREY, where, source("\n".join(lines)), prose(more.removeprefix("# "))))
 
 
@@ -176,18 +159,18 @@ def hint(text, ident, hints, total):
         for number, each in enumerate(hints, 1)
     ]
     last = prose(f'That was the last one; `L.solution("{ident}")` shows a solution.') if len(hints) == total else ""
-    return Card(text, paper(BLUE, head(ident, "?", "hint", BLUE), *opened, last))
+    return Card(text, paper(BLUE, head(ident, "?", "hint"), *opened, last))
 
 
 def solution(text, ident, title, code, why):
-    """The card of a solution: closed, so that a cell which was run by mistake tells nothing."""
-    inside = folded(f"Show a solution of “{title}”", source(code.strip("\n")) + prose(why))
-    return Card(text, paper(BLUE, head(ident, "=", "a solution", BLUE), inside))
+    """The card of a solution: who asks for it sees it."""
+    named = f"<div><b>{inline(title)}</b></div>"
+    return Card(text, paper(BLUE, head(ident, "=", "a solution"), named, source(code.strip("\n")), prose(why)))
 
 
-def words(text, summary=""):
-    """The card of a text, folded under a summary if there is one."""
-    return Card(text, paper(BLUE, folded(summary, prose(text)) if summary else prose(text)))
+def words(text):
+    """The card of a text."""
+    return Card(text, paper(BLUE, prose(text)))
 
 
 def table(text):

@@ -10,12 +10,15 @@ import json
 import re
 from pathlib import Path
 
+from backscope.pictures.style import LIGHT
 from coursekit.judge import discovery
+from coursekit.notebook.card import WASH
 from coursekit.notebook.progress import Progress
 from coursekit.own_engine import stages
 
 TITLE = re.compile(r"# (\d\d[a-z]?) · (.+)")
 MINUTES = re.compile(r"\*\*Minutes\*\* (\d+)")
+NEXT = f"padding:12px 18px;margin:0 0 14px;border-left:4px solid {LIGHT['ok']};border-radius:8px;{WASH}"
 WIDTH = 10  # characters of a bar in the text
 
 
@@ -79,27 +82,27 @@ class Home:
         """The same with links and coloured bars."""
         if not self.rows:
             return f"<p>{html.escape(str(self))}</p>"
-        cell = "padding:3px 10px;border:0;background:#FFFFFF;color:#111111;text-align:left"
-        link = "color:#00588A"  # a dark theme's links are too pale for white paper
+        cell = "padding:5px 12px 5px 0;border:0;text-align:left;vertical-align:middle"
         rows = []
         for number, file, title, minutes, done, all_ in self.rows:
             name, _, question = title.partition(":")
             percent = round(100 * done / all_) if all_ else 0
             place, more = (cell, "") if number.isdigit() else (f"{cell};padding-left:34px", " · optional")
             rows.append(
-                f'<tr style="background:#FFFFFF"><td style="{place}"><b><a style="{link}" href="{file}">{number} · '
-                f"{html.escape(name)}</a></b>{more}<br>{html.escape(question.strip())}</td>"
-                f'<td style="{cell};white-space:nowrap">{minutes} min</td>'
+                f'<tr><td style="{place}"><b><a href="{file}">{number} · {html.escape(name)}</a></b>{more}'
+                f'<br><span class="ck-soft">{html.escape(question.strip())}</span></td>'
+                f'<td class="ck-soft" style="{cell};white-space:nowrap">{minutes} min</td>'
                 f'<td style="{cell}" title="{done} of {all_} solved">'
-                '<div style="width:120px;height:10px;background:#EEEEEE;border:1px solid #555555">'
-                f'<div style="width:{percent}%;height:10px;background:#0072B2"></div></div></td></tr>'
+                '<div class="ck-bar" style="width:96px;height:8px;border-radius:4px;background:rgba(127,127,127,0.25)">'
+                f'<div style="width:{percent}%;height:8px;border-radius:4px;background:{LIGHT["ok"]}"></div></div>'
+                f'<span class="ck-soft" style="font-size:12px">{done} of {all_}</span></td></tr>'
             )
         advice = html.escape(self.advice())
         if self.next is not None:
-            advice = f'<a style="{link}" href="{self.next[1]}">{advice}</a>'
+            advice = f'<a href="{self.next[1]}">{advice}</a>'
         return (
-            '<div style="background:#FFFFFF;color:#111111;padding:8px;max-width:760px">'
-            f'<p><b>{advice}</b></p><table style="border-collapse:collapse">{"".join(rows)}</table></div>'
+            f'<div class="ck-home"><p class="ck-next" style="{NEXT}"><b>{advice}</b></p>'
+            f'<table style="border-collapse:collapse;width:100%">{"".join(rows)}</table></div>'
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None):

@@ -1,7 +1,8 @@
 """What every kernel of `course.py open` loads first, as an IPython extension: help after a restart.
 
 After a restart a notebook still shows the outputs of cells that have not been run. Here `L` is made anew, with a
-sentence, and an unknown name that the notebook makes further up is explained below its error.
+sentence, and an unknown name that the notebook makes further up is explained below its error. So is a cell that Python
+could not read: nothing of it has run, the call of `L.check` at its end included.
 """
 
 import ast
@@ -41,6 +42,18 @@ def explain(error, notebook):
     return f"A cell of this notebook makes `{name}`, and has not been run since the kernel was started. {AGAIN}"
 
 
+def unread(error):
+    """A sentence on a cell with an error in its syntax; nothing for text that a cell has compiled itself."""
+    if not Path(error.filename or "").parent.name.startswith("ipykernel_"):
+        return ""
+    line = f"line {error.lineno}" if error.lineno else "a line"
+    if isinstance(error, IndentationError):
+        cause = "Look at the spaces at the beginning of that line: lines of one block begin in the same column."
+    else:
+        cause = "Look for a bracket, a quote or a colon that is missing in that line or in the one above it."
+    return f"Python could not read {line} of this cell, so nothing in it has run, and nothing was judged. {cause}"
+
+
 def names_made_in(notebook):
     """The names that the code cells of a notebook bind at their top level; none where it cannot be read."""
     made = set()
@@ -70,10 +83,11 @@ def begin(shell, notebook):
 
     def told(shell, kind, error, traceback, tb_offset=None):
         shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
-        if sentence := explain(error, notebook):
+        sentence = unread(error) if isinstance(error, SyntaxError) else explain(error, notebook)
+        if sentence:
             print(sentence)
 
-    shell.set_custom_exc((NameError,), told)
+    shell.set_custom_exc((NameError, SyntaxError), told)
     if number := re.match(r"(\d\d[a-z]?)_", Path(notebook).name):
         shell.user_ns.setdefault("L", Survivor(number[1], shell.user_ns))
 

@@ -192,7 +192,7 @@ class Lesson:
             seen = {"hints": 1} if what == "program" else {"solution_seen": True}
             self.kept.change(f"{number:02d}.b", lambda entry: entry.update(seen))
             text = getattr(hints, what)(number)
-            show_card(cards.words(text, "" if what == "program" else "Show one way to write it"))
+            show_card(cards.words(text))
         return number is not None
 
     @in_words

@@ -77,7 +77,7 @@ ANOMALY = re.compile(r"(Error detected in|\s*Previous calculation was induced by
 
 def card(title, text, error):
     """The card of an outcome: the call, what it printed or returned, and its error."""
-    parts = [f'<div style="color:{cards.GREY}"><code style="{cards.CODE}">{html.escape(title)}</code></div>']
+    parts = [f'<div class="ck-soft"><code style="{cards.CODE}">{html.escape(title)}</code></div>']
     if text:
         parts.append(cards.block(text))
     if error:

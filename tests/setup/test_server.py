@@ -69,6 +69,21 @@ def show(mine, path):
     (folder / "default-37a8.jupyterlab-workspace").write_text(json.dumps(layout))
 
 
+def test_the_first_time_the_contents_are_open(command, tmp_path):
+    """A workspace is written where there is none; it names no notebook, and one that is there stays as it is."""
+    copies = workspace.Copies(tmp_path / "notebooks", tmp_path / "my_course")
+    folder = copies.mine / ".jupyter" / "workspaces"
+    server.write_first_workspace(folder)
+    (written,) = folder.iterdir()
+
+    assert "toc" in json.loads(written.read_text())["data"]["layout-restorer:data"]["left"]["current"]
+    assert server.last_shown(copies) is None
+
+    written.write_text("mine")
+    server.write_first_workspace(folder)
+    assert "mine" == written.read_text()
+
+
 def test_the_lesson_last_used_is_opened_again(command, tmp_path):
     """The notebook that was in front; without Lab's notes the one written to last; never one of another folder."""
     copies = workspace.Copies(tmp_path / "notebooks", tmp_path / "my_course")

@@ -47,6 +47,23 @@ def test_an_unknown_name_is_explained_below_its_error(notebook, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_a_cell_that_cannot_be_read_has_judged_nothing(notebook, capsys):
+    """The line, what that means for a check in the cell, and where to look; silence about text that a cell compiles."""
+    shell, told = shell_for(notebook)
+    said = []
+    cell = "/tmp/ipykernel_7/1.py"
+    for source, name in (("x = (1\nL.check()", cell), ("if x:\ny = 1", cell), ("x = (", "<string>")):
+        try:
+            compile(source, name, "exec")
+        except SyntaxError as error:
+            shell.handler(shell, type(error), error, None)
+        said.append(capsys.readouterr().out)
+
+    assert told == ["traceback"] * 3
+    assert said[0].startswith("Python could not read line 1 of this cell, so nothing in it has run, and nothing was")
+    assert "a bracket, a quote or a colon" in said[0] and "spaces at the beginning" in said[1] and said[2] == ""
+
+
 def test_l_is_there_again_with_a_sentence(notebook, monkeypatch, tmp_path, capsys):
     """Its first use says what has happened; from then on it is the lesson."""
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))

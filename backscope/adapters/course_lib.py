@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import suppress
 from functools import partial
+from types import FrameType
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from backscope.events.recording import (
 from backscope.graph.tensor_facts import is_tensor, safe_getattr
 from course_lib.engine import backward as engine
 from course_lib.engine import grad_mode, ops, saved
+from course_lib.engine.graph import Node
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.version import VersionCounter
 
@@ -44,14 +46,14 @@ _switching = threading.Lock()
 _users = [0]  # threads that have recordings open
 
 
-def base_array(array):
+def base_array(array: np.ndarray) -> np.ndarray:
     """Return the NumPy array that owns the memory."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
-def spot_of(tensor):
+def spot_of(tensor: Tensor) -> tuple:
     """Return (memory, first element, shape, strides): equal for two tensors that look at the same elements."""
     array = tensor.array
     if type(array) is not np.ndarray:
@@ -59,13 +61,13 @@ def spot_of(tensor):
     return id(base_array(array)), array.__array_interface__["data"][0], array.shape, array.strides
 
 
-def memory_size(tensor):
+def memory_size(tensor: Tensor) -> int:
     """Return the bytes of the whole memory that a tensor keeps alive: a view keeps all of its base."""
     array = tensor.array
     return array.itemsize if type(array) is not np.ndarray else base_array(array).nbytes
 
 
-def share_counter(a, b):
+def share_counter(a: Tensor, b: Tensor) -> bool:
     """Tell whether two tensors on one memory have one version counter: each holds its counter."""
     return a.version is not None and a.version is b.version
 
@@ -75,14 +77,14 @@ def engine_maker(node):
     return maker_of("course_lib", node, node.sequence_nr, renamed=True)
 
 
-def node_running_in(frame):
+def node_running_in(frame: FrameType) -> Node | None:
     """Return the node that one of the engine's frames runs, or None."""
     code = frame.f_code  # looking at a learner's frame would keep alive what it holds
     known = "node" in code.co_varnames and code.co_filename.startswith(FILES)
     return frame.f_locals.get("node") if known else None
 
 
-def attach():
+def attach() -> "EngineObserver":
     """Have the engine call `note_node` in this thread until `detach()` of what this returns."""
     return EngineObserver()
 
@@ -141,7 +143,7 @@ class Followed:
 
 
 def looked_at(slot, look, node, frame):
-    """A slot is asked for its tensor: let it answer as it would, and tell who watches."""
+    """Let a slot answer as it would when it is asked for its tensor, and tell who watches."""
     kept = _followed.get(id(slot))
     if kept is None or slot.history is not _ANOTHER:
         return look(node)
@@ -162,7 +164,7 @@ def looked_at(slot, look, node, frame):
 
 
 def is_use(frame):
-    """True when the call from this frame is a backward pass, and not somebody who looks at `node._saved_x`."""
+    """Tell a backward pass from somebody who looks at `node._saved_x`."""
     if state.task is None:
         return False
     return frame.f_code.co_filename != saved.__file__ or frame.f_back.f_code.co_filename == engine.__file__
@@ -174,7 +176,7 @@ def version_now(slot):
 
 
 def followed_class(cls):
-    """The same class with `Followed` mixed in; it adds no field, so that a slot can change over to it."""
+    """Return the same class with `Followed` mixed in; it adds no field, so that a slot can change over to it."""
     if cls not in _classes:
         _classes[cls] = type(cls.__name__, (Followed, cls), {"__slots__": ()})
     return _classes[cls]
@@ -184,7 +186,7 @@ SHOWN = {"slots": "tensors"}  # a custom Function's slots have no names of their
 
 
 def note_node(node, result):
-    """Called by our engine for every node that is recorded while a recording is open in this thread."""
+    """Note a node that the engine has recorded: it calls this while a recording is open in this thread."""
     recordings = tuple(here.open)
     if not recordings:
         return
@@ -245,7 +247,7 @@ def follow(slot, result, maker, where, recordings):
 
 
 def is_leaf_memory(tensor):
-    """True when the memory was not computed by a recorded operation: a parameter's, or plain data's."""
+    """Tell memory that no recorded operation computed: a parameter's, or plain data's."""
     if tensor.node is None:
         return tensor.meta is None or tensor.meta.view is None or tensor.meta.view.base.node is None
     view = None if tensor.meta is None else tensor.meta.view
@@ -253,7 +255,7 @@ def is_leaf_memory(tensor):
 
 
 def before_own_write(recording, result):
-    """Where the inputs of an in-place operation belong: before the write that the same call has just made."""
+    """Return where an in-place operation's inputs belong: before the write that the same call has just made."""
     if not recording.events or not isinstance(result, Tensor) or type(result.version) is not WatchedCounter:
         return None
     last = recording.events[-1]
@@ -319,7 +321,7 @@ def watch_version(tensor, recording):
 
 
 def stop_watching(counter, recording):
-    """The recording is over; a counter that nobody watches is an ordinary one again."""
+    """End a recording's watch; a counter that nobody watches is an ordinary one again."""
     watched = _watched.get(id(counter))
     if watched is not None:
         with suppress(ValueError):

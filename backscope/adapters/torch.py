@@ -11,6 +11,8 @@ Not seen: what another pair of hooks inside the block packs (checkpoint, save_on
 import os
 import sys
 import weakref
+from types import FrameType
+from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook  # noqa: F401  (for script/doubts.py)
@@ -50,7 +52,7 @@ NO_ANOMALY_HINT = (
 )
 
 
-def spot_of(tensor):
+def spot_of(tensor: Tensor) -> tuple:
     """Return (memory, first element, shape, strides): equal for two tensors that look at the same elements."""
     try:
         return tensor.untyped_storage().data_ptr(), tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride())
@@ -58,7 +60,7 @@ def spot_of(tensor):
         return id(tensor), 0, (), ()
 
 
-def memory_size(tensor):
+def memory_size(tensor: Tensor) -> int:
     """Return the bytes of the whole memory that a tensor keeps alive: a view keeps all of its base."""
     try:
         return tensor.untyped_storage().nbytes()
@@ -66,7 +68,7 @@ def memory_size(tensor):
         return 0
 
 
-def share_counter(a, b):
+def share_counter(a: Tensor, b: Tensor) -> bool:
     """Tell whether two tensors on one memory have one version counter: a step of one is seen by the other.
 
     Until somebody writes no attribute tells them apart, so the counter is raised and set back.
@@ -83,11 +85,11 @@ def share_counter(a, b):
         set_version((a,), (version,))
 
 
-def node_running_in(frame):
+def node_running_in(frame: FrameType) -> None:
     """Return None: the nodes run in C++, where no frame shows them."""
 
 
-def forward_name(node):
+def forward_name(node: Any) -> str:
     """Return the operation as PyTorch's messages write it: 'Mul' for MulBackward0, 'Pow1' for PowBackward1, 'MyExp'."""
     name = node.name()
     if "::" in name:
@@ -96,7 +98,7 @@ def forward_name(node):
     return head + number.removeprefix("0") if head and not number.strip("0123456789") else name
 
 
-def modified_in_place(kind, shape, output_of, now, wanted, hint):
+def modified_in_place(kind: str, shape: tuple, output_of: str, now: int, wanted: int, hint: str) -> RuntimeError:
     """Return PyTorch's version error. `output_of` is ", which is output 0 of Mul," or ""."""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -116,7 +118,7 @@ class Packed:
             kept.let_go()
 
 
-def attach():
+def attach() -> "TorchObserver":
     """Look at what PyTorch does in this thread until `detach()` of what this returns."""
     return TorchObserver()
 
@@ -148,7 +150,7 @@ class TorchObserver:
         self.watched.clear()
 
     def running(self):
-        """(name, line) of the call from Python that runs now, as far as it is known."""
+        """Return (name, line) of the call from Python that runs now, as far as it is known."""
         name, frame = self.call
         if frame is None:
             return "", ""
@@ -158,7 +160,7 @@ class TorchObserver:
     # --- saved, used ---
 
     def pack(self, tensor):
-        """Called by PyTorch with every tensor that a node is about to keep."""
+        """Keep a tensor for a node: PyTorch calls this with every tensor that a node is about to keep."""
         recordings = tuple(here.open)
         packed = Packed()
         packed.user, packed.version = self.user, tensor._version
@@ -184,7 +186,7 @@ class TorchObserver:
         return packed
 
     def unpack(self, packed):
-        """Called by PyTorch when a node wants its tensor. RuntimeError when its memory was written to since."""
+        """Give a node its tensor. RuntimeError when its memory was written to since."""
         kept = getattr(packed, "kept", None)
         watching = [] if kept is None else [r for r in kept.recordings if r.unpacks and r.open]
         in_use = torch._C._current_graph_task_id() != -1
@@ -207,7 +209,7 @@ class TorchObserver:
         return packed.tensor
 
     def changed(self, packed, now):
-        """PyTorch's error for a saved tensor that was written to."""
+        """Make PyTorch's error for a saved tensor that was written to."""
         tensor, kept, output_of = packed.tensor, packed.kept, ""
         original = None if kept is None or kept.thing.ref is None else kept.thing.ref()
         maker = None if original is None else safe_getattr(original, "grad_fn")
@@ -222,7 +224,7 @@ class TorchObserver:
     # --- which node ---
 
     def after_call(self, result, arguments):
-        """A call from Python has returned: find the nodes it made, and notice what it wrote."""
+        """Find, after a call from Python has returned, the nodes it made, and notice what it wrote."""
         given = list(tensors_in(arguments, Tensor, 3))
         known = list(tensors_in(result, Tensor)) + given
         if self.watched:
@@ -265,7 +267,7 @@ class TorchObserver:
             put_in_order(recording.events, found)
 
     def new_nodes(self, tensors):
-        """The nodes behind these tensors that were not looked at yet, oldest first."""
+        """Return the nodes behind these tensors that were not looked at yet, oldest first."""
         stack = [fn for t in tensors if (fn := safe_getattr(t, "grad_fn")) is not None]
         nodes = []
         while stack:
@@ -279,7 +281,7 @@ class TorchObserver:
         return sorted(nodes, key=sequence_nr)
 
     def slots(self, node):
-        """(name, index or None, slot) for each slot of a node."""
+        """Yield (name, index or None, slot) for each slot of a node."""
         kind = type(node)
         if kind not in self.names:
             self.names[kind] = sorted(name for name in dir(kind) if name.startswith("_raw_saved_"))
@@ -350,7 +352,7 @@ class Watched:
 
 
 def put_in_order(events, found):
-    """Slots of one call: by node, then inputs before results, then by name, as our engine tells them."""
+    """Sort the slots of one call: by node, then inputs before results, then by name, as our engine tells them."""
     found, end = set(found), len(events)
     while found and end > 0:
         start = end
@@ -363,7 +365,7 @@ def put_in_order(events, found):
 
 
 def tensors_in(thing, kind, depth=2):
-    """The tensors in an argument or a result: itself, or what lists, tuples and dictionaries hold."""
+    """Yield the tensors in an argument or a result: itself, or what lists, tuples and dictionaries hold."""
     if isinstance(thing, kind):
         yield thing
     elif depth and isinstance(thing, (list, tuple)):

@@ -39,7 +39,7 @@ TAGS = {  # (paper, ink) of the word for a kind of event
 
 
 def watch(*nothing: object, names: Any = None) -> "Watch":
-    """A block whose events are logged: what is saved, written to, unpacked, refused, freed, accumulated, with its line.
+    """Log what happens in a block: what is saved, written to, unpacked, refused, freed, accumulated, with its line.
 
         with watch() as log:
             loss.backward()

@@ -30,8 +30,8 @@ SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 TOLD = 15  # changes that stand below the pictures; the text names all
 
 
-def compare(before, after):
-    """What changed between two drawings: both beside each other in one layout, and a list of changes in words.
+def compare(before: Picture, after: Picture) -> "Comparison":
+    """Show what changed between two drawings: both beside each other in one layout, and the changes in words.
 
         before = draw(loss)
         loss.backward()

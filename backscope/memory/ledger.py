@@ -13,6 +13,7 @@ seen: recorder.py, recording.py.
 
 import html
 import sys
+from typing import Any
 
 from backscope.events import recorder
 from backscope.events.recording import FREED, SAVED, Recording, in_reading_order, pairs_of
@@ -32,8 +33,8 @@ NOT_COUNTED = (
 )
 
 
-def ledger(*nothing, leaves=True, names=None):
-    """A block over which the bytes held by saved tensors are recorded.
+def ledger(*nothing: object, leaves: bool = True, names: Any = None) -> "Ledger":
+    """Record, over a block, the bytes held by saved tensors.
 
         with ledger() as held:
             model(x).sum().backward()
@@ -91,8 +92,8 @@ class Ledger:
         steps = self._account().steps
         return steps[-1].total if steps else 0
 
-    def table(self, rows=200):
-        """Every saved tensor: node, slot, tensor, bytes, and from which event to which it was held.
+    def table(self, rows: int | None = 200) -> "LedgerTable":
+        """List every saved tensor: node, slot, tensor, bytes, and from which event to which it was held.
 
         Of more than `rows` the first and the last are shown, and how many are not; rows=None shows all.
         """
@@ -100,12 +101,12 @@ class Ledger:
             raise ValueError(f"held.table(rows=…) is a number from 2 up, or None for all rows, not {rows!r}.")
         return LedgerTable(self._account(), rows)
 
-    def mark(self, name):
+    def mark(self, name: str) -> None:
         """Say inside the block that a part of the program begins; the plot draws a line there, with its name."""
         self._marks.append((len(self._account().steps), str(name)))
 
-    def plot(self):
-        """Bytes over events, by operation, with the peak marked, and the parts that mark() has named."""
+    def plot(self) -> "Plot":
+        """Plot bytes over events, by operation, with the peak marked, and the parts that mark() has named."""
         return Plot(self._account(), self._marks)
 
     def _account(self):
@@ -186,7 +187,7 @@ class Account:
         self.turns_at = saved + 1 if FREED in kinds and kinds[:saved].count(SAVED) == saved else None
 
     def find_allocations(self, events, recording):
-        """Make the lines, and see which of them are about one memory: an address means something while it is held."""
+        """Make the entries, and find which share one memory: an address means something while it is held."""
         self.by_kept, holding, allocations = {}, {}, []
         for number, event in enumerate(events, start=1):
             memory = event.kept.thing.spot[0]
@@ -211,7 +212,7 @@ class Account:
         return allocations
 
     def replay(self, events):
-        """The bytes after each event."""
+        """Add up the bytes after each event."""
         held = {}
         for event in events:
             line = self.by_kept[event.kept]
@@ -233,7 +234,7 @@ class Account:
     # --- in words ---
 
     def names(self):
-        """What is saved or let go at each event: "+ h", "− h"; "" for a tensor that has no short name."""
+        """Say what is saved or let go at each event: "+ h", "− h"; "" for a tensor that has no short name."""
         found = [""] * len(self.steps)
         for line in self.lines:
             for event, sign in ((line.since, "+"), (line.until, "−")):
@@ -242,7 +243,7 @@ class Account:
         return found
 
     def heading(self):
-        """What the ledger comes to, in sentences."""
+        """Say what the ledger comes to."""
         if not self.lines:
             return [
                 "ledger: no tensor was seen to be saved in this block: no input required grad, recording was off, the "
@@ -261,7 +262,7 @@ class Account:
         return text
 
     def ops(self, parts=None):
-        """The operations that hold anything, leaves first, then in the order in which they began to."""
+        """Return the operations that hold anything, leaves first, then in the order in which they began to."""
         seen = {}
         for step in self.steps:
             for op in step.by_op:
@@ -271,14 +272,14 @@ class Account:
 
 
 def bytes_words(line):
-    """What stands in the column of bytes."""
+    """Write what stands in the column of bytes."""
     if not line.counted:
         return f"({line.kept.nbytes:,})"
     return f"{line.kept.nbytes:,}" if line.shares is None else f"same as {line.shares.number}"
 
 
 def held_words(line):
-    """From which event to which."""
+    """Write from which event to which a tensor was held."""
     return f"{line.since} to now" if line.until is None else f"{line.since} to {line.until}"
 
 
@@ -425,7 +426,7 @@ class Plot:
 
 
 def wrapped(items, width):
-    """Items in lines of at most `width` characters."""
+    """Write items in lines of at most `width` characters."""
     lines, line = [], ""
     for item in items:
         if line and len(line) + 3 + len(item) > width:
@@ -437,7 +438,7 @@ def wrapped(items, width):
 
 
 def unit_for(peak):
-    """(bytes in one unit, its name): decimal units, so that figures can be checked by hand."""
+    """Return (bytes in one unit, its name): decimal units, so that figures can be checked by hand."""
     for size, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if peak >= 10 * size or peak >= size and name != "kB":
             return size, name
@@ -445,7 +446,7 @@ def unit_for(peak):
 
 
 def grouped(account):
-    """(operations to show, step -> bytes for each): the largest ones, the rest together."""
+    """Return (operations to show, step -> bytes for each): the largest ones, the rest together."""
     ops = account.ops()
     most = {op: max(step.by_op.get(op, 0) for step in account.steps) for op in ops}
     plain = [op for op in ops if op != LEAF]
@@ -464,12 +465,12 @@ def grouped(account):
 
 
 def drawn(account, marks):
-    """The picture as SVG text. ImportError without matplotlib."""
+    """Draw the plot as SVG text. ImportError without matplotlib."""
     return svg_of(lambda figure: paint(figure.add_subplot(), account, marks), (WIDTH, 3.7))
 
 
 def paint(axes, account, marks):
-    """The areas, the outline, the peak, the parts that were named, and the legend."""
+    """Paint the areas, the outline, the peak, the parts that were named, and the legend."""
     from matplotlib.ticker import MaxNLocator
 
     size, unit = unit_for(account.peak)

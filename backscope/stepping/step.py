@@ -11,6 +11,7 @@ pictures and the card).
 import re
 import sys
 import warnings
+from typing import Any
 
 from backscope.adapters import library_of
 from backscope.graph.tensor_facts import is_module, is_tensor, shape_of
@@ -21,14 +22,17 @@ from backscope.stepping.step_record import PassRecorder, PassRecording, Queue, S
 FIRST, LAST = 40, 20  # of a longer pass, so many frames from its beginning and from its end are shown
 
 
-def one_line(error):
-    """The name of the error and the first line of what it says, without addresses."""
+def one_line(error: BaseException) -> str:
+    """Write an error's name and the first line of what it says, without addresses."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", lines[0]) if lines else "(no message)"
     return f"{type(error).__name__}: {first}"
 
 
-def step(*tensors, gradient=None, inputs=None, retain_graph=None, create_graph=False, names=None):
+def step(
+    *tensors: Any, gradient: Any = None, inputs: Any = None, retain_graph: bool | None = None,
+    create_graph: bool = False, names: Any = None,
+) -> "Steps":  # fmt: skip
     """Run a backward pass as `.backward()` does, and show each node's turn.
 
     Parameters
@@ -63,7 +67,7 @@ def step(*tensors, gradient=None, inputs=None, retain_graph=None, create_graph=F
 
 
 def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_graph):
-    """Run the pass under a Recorder."""
+    """Run the pass under a PassRecorder."""
     roots = [(reader.index[id(node)], output) for node, output in reader.roots]
     targets = None
     if inputs is not None:
@@ -132,8 +136,8 @@ class Steps:
             self._card = step_picture.card(self._recording, self._shown)
         return self._card
 
-    def part(self, first, last):
-        """The same pass, with the frames from `first` to `last` shown."""
+    def part(self, first: int, last: int) -> "Steps":
+        """Return the same pass with the frames from `first` to `last` shown."""
         total = len(self)
         if not 0 <= first <= last <= total:
             raise ValueError(f"part({first}, {last}): frames are numbered from 0 (before the first step) to {total}.")
@@ -149,14 +153,14 @@ class Steps:
 
 
 def shown_numbers(total):
-    """The numbers of the frames to show: all of them, or the first and the last."""
+    """Return the numbers of the frames to show: all of them, or the first and the last."""
     if total <= FIRST + LAST:
         return range(total + 1)
     return [*range(FIRST + 1), *range(total - LAST + 1, total + 1)]
 
 
 def watched(reader, graph, inputs):
-    """{node: [(index of a value, its tensor)]}: when a node runs, these tensors may get a new .grad."""
+    """Return {node: [(index of a value, its tensor)]}: when a node runs, these tensors may get a new .grad."""
     tensors = {id(value): tensor for value, tensor in zip(reader.values, reader.tensors, strict=True)}
     wanted = {id(tensor) for tensor in inputs or ()}
     found = {}
@@ -170,8 +174,8 @@ def watched(reader, graph, inputs):
     return found
 
 
-def without_frames(error):
-    """The error without tracebacks: they would keep every tensor of the pass alive."""
+def without_frames(error: BaseException) -> BaseException:
+    """Return the error without tracebacks: they would keep every tensor of the pass alive."""
     seen, todo = set(), [error]
     while todo:
         one = todo.pop()
@@ -186,7 +190,7 @@ def without_frames(error):
 
 
 def module_of(tensor):
-    """The library that a tensor belongs to, as a module; TypeError for one that is neither PyTorch nor ours."""
+    """Return the library that a tensor belongs to, as a module; TypeError for one that is neither PyTorch nor ours."""
     library = library_of(tensor)
     if library is None:
         raise TypeError(f"step() knows the tensors of course_lib and of torch, not {type(tensor).__name__}.")
@@ -194,7 +198,7 @@ def module_of(tensor):
 
 
 def check_tensors(tensors):
-    """TypeError unless there are tensors, ValueError unless they have a history."""
+    """Raise TypeError unless there are tensors, ValueError unless they have a history."""
     if not tensors:
         raise TypeError("step() needs the tensor to start from: step(loss).")
     for thing in tensors:
@@ -212,12 +216,12 @@ def check_tensors(tensors):
 
 
 def called(tensor, known):
-    """A tensor's name, or what to call it."""
+    """Return a tensor's name, or what to call it."""
     return known.get(id(tensor), ["the tensor"])[0]
 
 
 def check_gradients(tensors, gradient, known):
-    """The gradients to start with, one a tensor; ValueError or TypeError when the pass could not begin."""
+    """Return the gradients to start with, one a tensor; ValueError or TypeError when the pass could not begin."""
     if gradient is None or is_tensor(gradient):
         gradients = [gradient] * (1 if is_tensor(gradient) else len(tensors))
     else:
@@ -251,7 +255,7 @@ def check_gradients(tensors, gradient, known):
 
 
 def check_inputs(inputs, known):
-    """`inputs` as a list; ValueError or TypeError for what could not receive a gradient."""
+    """Return `inputs` as a list; ValueError or TypeError for what could not receive a gradient."""
     if inputs is None:
         return None
     inputs = [inputs] if is_tensor(inputs) else list(inputs)

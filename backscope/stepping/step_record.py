@@ -87,7 +87,7 @@ class Queue:
             self.deliver(node)
 
     def deliver(self, node):
-        """One more gradient for a node. (count before, after), or None when the node is not asked for."""
+        """Count one more gradient for a node: (count before, after), or None when the node is not asked for."""
         before = self.counts[node]
         self.counts[node] = before - 1
         if self.needed is not None and node not in self.needed:
@@ -112,7 +112,7 @@ class Queue:
         return self.leaves + self.others
 
     def next(self):
-        """The node that the rule chooses; None when the queue is empty."""
+        """Return the node that the rule chooses; None when the queue is empty."""
         self.arrange()
         return next(iter(self.leaves or self.others), None)
 
@@ -126,7 +126,7 @@ class Queue:
         return node == expected
 
     def run_on(self):
-        """The nodes that would still run, in order."""
+        """Return the nodes that would still run, in order."""
         found = []
         while (node := self.next()) is not None:
             self.take(node)
@@ -138,7 +138,7 @@ class Queue:
 
 
 def needed_for(graph, targets):
-    """The nodes on some path to a target, with the targets; None, which means all, without targets."""
+    """Return the nodes on some path to a target, with the targets; None, which means all, without targets."""
     if targets is None:
         return None
     users = [[] for _ in graph.nodes]
@@ -166,7 +166,7 @@ class Sum:
         self.only = None  # the memory of the only gradient that has arrived: others may hold it, too, and write into it
 
     def add(self, grad):
-        """One more gradient. Returns in words how it joins the others."""
+        """Add one more gradient. Returns in words how it joins the others."""
         text, before = preview(grad), self.text
         few = 0 < grad.numel() <= PREVIEW and not text.startswith("shape")
         self.added += 1
@@ -183,7 +183,7 @@ class Sum:
         return f"{before} + {text} = {self.text}"
 
     def look_again(self):
-        """True when somebody has written into the only gradient that has arrived."""
+        """Tell whether somebody has written into the only gradient that has arrived."""
         if self.only is None or preview(self.only) == self.text:
             return False
         self.total, self.text = self.only.clone(), preview(self.only)
@@ -191,17 +191,17 @@ class Sum:
 
 
 def one_memory(a, b):
-    """True when two gradients are the same elements of one memory. A lone number of ours has no memory to look at."""
+    """Tell whether two gradients are the same elements of one memory. A lone number of ours has none to look at."""
     return a is b or bool(a.dim() and b.dim() and place(a) and (place(a), window(a)) == (place(b), window(b)))
 
 
 def buffer_text(sums):
-    """What a buffer holds, in words."""
+    """Write what a buffer holds."""
     return "; ".join(f"output {k}: {s.text}" if k else s.text for k, s in sorted(sums.items()))
 
 
 def words(texts):
-    """One gradient, or those of several outputs, in words."""
+    """Write one gradient, or those of several outputs."""
     texts = [NOTHING if text is None else text for text in texts]
     return texts[0] if len(texts) == 1 else "(" + ", ".join(texts) + ")"
 
@@ -231,7 +231,7 @@ class PassRecorder:
         self.handles.clear()
 
     def hook(self, method, i):
-        """A hook that changes nothing, whatever happens in it."""
+        """Make a hook that changes nothing, whatever happens in it."""
 
         def look(grads, *outputs):
             if self.fault is None:
@@ -243,11 +243,11 @@ class PassRecorder:
         return look
 
     def seed(self, node, output, grad):
-        """A gradient that the pass starts with. Returns it in words."""
+        """Note a gradient that the pass starts with. Returns it in words."""
         return self.buffers.setdefault(node, {}).setdefault(output, Sum()).add(grad)
 
     def begin(self, i, grads):
-        """A node is about to run on these gradients."""
+        """Note that a node is about to run on these gradients."""
         self.settle()
         sums = self.buffers.pop(i, {})
         got = words([None if grad is None else preview(grad) for grad in grads])
@@ -257,7 +257,7 @@ class PassRecorder:
         self.look_for_writes()
 
     def end(self, i, grads):
-        """A node ran and gives these gradients to its inputs."""
+        """Note that a node ran and gives these gradients to its inputs."""
         self.look_for_writes()
         gone = []
         for (position, target, output), grad in zip(self.graph.nodes[i].edges, grads, strict=False):
@@ -279,7 +279,7 @@ class PassRecorder:
                 self.running.written.append((node, before, buffer_text(sums)))
 
     def settle(self):
-        """After a node ran: look at what it let go of, and at the gradients it led to."""
+        """Look, after a node ran, at what it let go of, and at the gradients it led to."""
         if not self.steps or self.steps[-1] is self.settled:
             return
         step = self.settled = self.steps[-1]
@@ -291,7 +291,7 @@ class PassRecorder:
                 self.grads[v] = after
 
     def freed(self, i):
-        """In words, the saved tensors of a node that were there before the pass and are not there now."""
+        """Write the saved tensors of a node that were there before the pass and are not there now."""
         before = [slot for slot in self.graph.nodes[i].slots if slot.state != FREED]
         if not before:
             return []
@@ -300,7 +300,7 @@ class PassRecorder:
         return [slot_words(self.graph, slot) for slot in before if slot.name not in kept]
 
     def fail(self, error, text, expected):
-        """The pass ended in an error: say at which node."""
+        """Say at which node the pass ended in an error."""
         self.settle()
         if self.running is not None:
             self.running.error = text
@@ -312,17 +312,17 @@ class PassRecorder:
 
 
 def refuses_result(message, name):
-    """True for the engine's complaint about what a node returned, which comes after the node's hooks."""
+    """Tell the engine's complaint about what a node returned, which comes after the node's hooks."""
     return message.startswith((f"Function {name} returned", f"Function '{name}' returned"))
 
 
 def grad_words(tensor):
-    """The .grad of a tensor in words."""
+    """Write the .grad of a tensor."""
     return "None" if tensor.grad is None else preview(tensor.grad)
 
 
 def slot_words(graph, slot):
-    """A saved tensor that was let go: 'self = x'."""
+    """Write a saved tensor that was let go: 'self = x'."""
     what = graph.title(slot.value) if slot.value is not None else slot.content
     return f"{slot.name} = {what}" if what else slot.name
 
@@ -350,13 +350,13 @@ class PassRecording:
         return self.steps[-1] if self.steps and self.steps[-1].error else None
 
     def taking_part(self):
-        """Indexes of the nodes that the pass should run, the newest first, then the leaves."""
+        """Return the indexes of the nodes that the pass should run, the newest first, then the leaves."""
         nodes = self.graph.nodes
         found = [i for i in range(len(nodes)) if self.needed is None or i in self.needed]
         return sorted(found, key=lambda i: (nodes[i].accumulates, i if nodes[i].accumulates else -i))
 
     def check_order(self):
-        """The numbers of steps at which another node ran than the rule would choose."""
+        """Return the numbers of steps at which another node ran than the rule would choose."""
         queue, strays = Queue(self.graph, self.queue_order, self.roots, self.needed), []
         for number, step in enumerate(self.steps, 1):
             if not queue.take(step.node) and step.began:
@@ -366,12 +366,12 @@ class PassRecording:
         return strays
 
     def never_ran(self):
-        """Nodes that should have run and did not, in the order in which they would have."""
+        """Return the nodes that should have run and did not, in the order in which they would have."""
         ran = {step.node for step in self.steps if not step.error}
         return [i for i in self.planned if i not in ran]
 
     def frames(self, wanted):
-        """The frames with these numbers; 0 is the state before the first step."""
+        """Return the frames with these numbers; 0 is the state before the first step."""
         queue = Queue(self.graph, self.queue_order, self.roots, self.needed)
         buffers, grads, freed = dict(self.seeds), dict(self.first_grads), {}
 
@@ -400,5 +400,5 @@ class PassRecording:
 
 
 def order_of(nodes):
-    """When each node was made."""
+    """Return when each node was made."""
     return [sequence_nr(node) for node in nodes]

@@ -9,7 +9,7 @@ SMALL = 24  # a graph with more nodes has only those counts listed that are abov
 
 
 def some(items, say=str, most=MANY, between=", "):
-    """Items in one line, the first of them when there are many; 'empty' for none. `say` puts one in words."""
+    """Write items in one line, the first of them when there are many; 'empty' for none. `say` puts one in words."""
     items = list(items)
     if not items:
         return "empty"
@@ -18,7 +18,7 @@ def some(items, say=str, most=MANY, between=", "):
 
 
 def queue_words(recording, frame):
-    """The ready queue, the next node first."""
+    """Write the ready queue, the next node first."""
     return some(frame.ready, recording.graph.node_title)
 
 
@@ -26,7 +26,7 @@ def queue_words(recording, frame):
 
 
 def headline(recording):
-    """Where the pass began and how far it came."""
+    """Say where the pass began and how far it came."""
     asked = ", ".join(recording.graph.title(i) for i in recording.graph.asked)
     ran = sum(not step.error for step in recording.steps)
     total = len(recording.planned)
@@ -39,7 +39,7 @@ def headline(recording):
 
 
 def notes(recording, retain_graph, create_graph, chosen):
-    """What is special about this pass."""
+    """Say what is special about this pass."""
     found = []
     if chosen:
         left = len(recording.graph.nodes) - len(recording.needed)
@@ -64,7 +64,7 @@ def notes(recording, retain_graph, create_graph, chosen):
 
 
 def left_out(recording, shown):
-    """A sentence on the frames that are not shown, or nothing."""
+    """Write a sentence on the frames that are not shown, or nothing."""
     total = len(recording.steps)
     missing = total + 1 - len(shown)
     if not missing:
@@ -78,7 +78,7 @@ def left_out(recording, shown):
 
 
 def ending(recording):
-    """How the pass ended."""
+    """Say how the pass ended."""
     grads = dict(recording.first_grads)
     for step in recording.steps:
         grads.update((v, after) for v, _, after in step.grads)
@@ -91,7 +91,7 @@ def ending(recording):
 
 
 def grad_words(recording, grads):
-    """'x.grad: 4.' for each tensor that receives a gradient."""
+    """Write 'x.grad: 4.' for each tensor that receives a gradient."""
     return some(grads, lambda v: f"{recording.graph.title(v)}.grad: {grads[v]}", between="; ")
 
 
@@ -99,7 +99,7 @@ def grad_words(recording, grads):
 
 
 def title(recording, frame):
-    """'Step 3 of 5: 2 ExpBackward0 runs'."""
+    """Write a step's title: 'Step 3 of 5: 2 ExpBackward0 runs'."""
     if frame.step is None:
         return "Start"
     what = "fails" if frame.step.error else "runs"
@@ -107,7 +107,7 @@ def title(recording, frame):
 
 
 def sentence(recording, frame):
-    """What happened in a step, told: what came, what went on, who is ready now."""
+    """Tell what happened in a step: what came, what went on, who is ready now."""
     step, graph = frame.step, recording.graph
     if step is None:
         seeds = "; ".join(f"{graph.node_title(i)} holds {text}" for i, text in recording.seeds.items())
@@ -133,20 +133,20 @@ def sentence(recording, frame):
 
 
 def got_words(step):
-    """What a node ran on."""
+    """Write what a node ran on."""
     if not step.began:
         return "nothing: it did not begin"
     return f"{step.got} (a hook changed it: it was {step.held})" if step.held else step.got
 
 
 def written_words(recording, step):
-    """One line for each gradient that waited elsewhere and was written into."""
+    """Write one line for each gradient that waited elsewhere and was written into."""
     return [f"the same memory waits in the buffer of {recording.graph.node_title(i)}, so that changed too: "
             f"{before} → {after}" for i, before, after in step.written]  # fmt: skip
 
 
 def sent_words(recording, frame):
-    """One line for each gradient that was passed on."""
+    """Write one line for each gradient that was passed on."""
     found = []
     several = len(recording.graph.nodes[frame.step.node].edges) > 1
     changed = a_hook_changed_one(recording)
@@ -163,28 +163,28 @@ def sent_words(recording, frame):
 
 
 def a_hook_changed_one(recording):
-    """True when a hook changed a gradient, in place or not: then it matters which arrows carry one tensor."""
+    """Tell whether a hook changed a gradient: then it matters which arrows carry one tensor."""
     return any(step.held or step.written for step in recording.steps)
 
 
 def waiting_words(recording, frame, most=MANY):
-    """'1 MulBackward0 for 2' for each node that waits, those first that have got something."""
+    """Write '1 MulBackward0 for 2' for each node that waits, those first that have got something."""
     order = sorted(frame.waiting, key=lambda i: i not in frame.buffers)
     return some(order, lambda i: f"{recording.graph.node_title(i)} for {frame.waiting[i]}", most)
 
 
 def buffer_words(recording, frame, nodes, most=MANY):
-    """'1 MulBackward0: 4.' for each of these nodes."""
+    """Write '1 MulBackward0: 4.' for each of these nodes."""
     return some(nodes, lambda i: f"{recording.graph.node_title(i)}: {frame.buffers[i]}", most, "; ")
 
 
 def change_words(recording, step):
-    """'x.grad: None → 4.' for each gradient that was stored."""
+    """Write 'x.grad: None → 4.' for each gradient that was stored."""
     return [f"{recording.graph.title(v)}.grad: {before} → {after}" for v, before, after in step.grads]
 
 
 def start_words(recording):
-    """For how many gradients each node waits; of a large graph those that wait for more than one."""
+    """Say for how many gradients each node waits; of a large graph those that wait for more than one."""
     counts = recording.start_counts
     listed = [i for i in counts if len(counts) <= SMALL or counts[i] > 1]
     found = [start_line(recording, i) for i in listed[:SMALL]]
@@ -203,7 +203,7 @@ def start_line(recording, i):
 
 
 def culprit(recording, step):
-    """A sentence on why a node failed, when a saved tensor tells it."""
+    """Say why a node failed, when a saved tensor tells it."""
     graph = recording.graph
     for slot in graph.nodes[step.node].slots:
         if slot.state == STALE:
@@ -217,7 +217,7 @@ def culprit(recording, step):
 
 
 def trace(recording, shown):
-    """The whole pass as text."""
+    """Write the whole pass as text."""
     lines = [headline(recording), *recording.notes]
     if skipped := left_out(recording, shown):
         lines.append(skipped)
@@ -230,7 +230,7 @@ def trace(recording, shown):
 
 
 def frame_lines(recording, frame):
-    """The lines below a frame's title."""
+    """Write the lines below a frame's title."""
     step = frame.step
     queue = "ready queue: " + queue_words(recording, frame)
     if step is None:

@@ -20,6 +20,7 @@ from course_lib.autograd.grad_mode import (
     set_grad_enabled,
 )
 from course_lib.engine.build import build as _build
+from course_lib.engine.ops import ROWS as _ROWS
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import autograd_methods as _methods  # noqa: F401  (gives Tensor `grad_fn`, `.grad` and hooks)
 from course_lib.surface import derivatives as _derivatives  # noqa: F401  (fills the table)
@@ -36,30 +37,21 @@ float, double, long = float32, float64, int64  # noqa: A001
 inf, nan, pi = _math.inf, _math.nan, _math.pi
 __version__ = "0.9.0"
 
-_OPERATIONS = """
-    neg reciprocal exp expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh sigmoid relu
-    abs erf sign floor ceil maximum minimum atan2 logaddexp nan_to_num triu tril
-    lerp remainder fmod floor_divide transpose unsqueeze index_select gather scatter scatter_add index_add masked_fill
-""".split()  # rows of the table
-_METHODS = """
-    clone detach detach_ is_inference zero_ fill_ clamp_ neg_ is_floating_point swapaxes numel
-""".split()  # functions that are the methods of their names
+_METHODS = ["detach", "is_floating_point", "is_inference", "numel"]  # functions that are the methods of their names
 _PACKAGES = ["autograd", "cuda", "linalg", "nn", "optim", "random", "utils"]
 
 _FUNCTIONS = """
-    add sub mul div true_divide pow square clamp round result_type promote_types
-    eq ne lt le gt ge logical_not logical_and logical_or isnan isinf isfinite equal isclose allclose isin is_tensor
-    sum mean max min argmax argmin all any prod var std var_mean std_mean norm amax amin logsumexp softmax log_softmax
-    cumsum cumprod sort argsort topk median kthvalue nonzero unique
-    mm mv dot bmm matmul outer inner tensordot diag trace cross cdist einsum
-    reshape flatten t permute squeeze select unbind movedim tile vstack hstack meshgrid
-    unflatten narrow diagonal split chunk flip roll repeat_interleave
-    where take_along_dim masked_select
-    normal bernoulli randint_like multinomial
+    add sub mul div true_divide pow square clamp round
+    eq ne lt le gt ge logical_not logical_and logical_or isnan isinf isfinite equal isclose allclose is_tensor
+    sum mean max min argmax argmin all any prod var std norm amax amin logsumexp softmax log_softmax
+    cumsum cumprod sort argsort topk nonzero
+    mm mv dot bmm matmul outer inner tensordot diag trace einsum
+    reshape flatten t permute squeeze select unbind vstack hstack meshgrid
+    narrow diagonal split chunk flip roll where masked_select normal bernoulli multinomial
 """.split()
 _CREATION = """
     arange as_tensor asarray empty empty_like eye from_numpy full full_like linspace manual_seed ones ones_like rand
-    rand_like randint randn randn_like randperm scalar_tensor zeros zeros_like
+    rand_like randint randn randn_like randperm zeros zeros_like
 """.split()
 _FILES = {  # of surface/
     "functions": _FUNCTIONS,
@@ -74,7 +66,7 @@ _FILES = {  # of surface/
 
 def __getattr__(name):
     """Operations of the table are written, and files and subpackages are read, when first asked for."""
-    if name in _OPERATIONS:
+    if name in _ROWS and _ROWS[name].is_function:
         globals()[name] = _asking(_build(name), name)
         return globals()[name]
     if name in _METHODS:
@@ -99,4 +91,5 @@ def __getattr__(name):
 def __dir__():
     module = type(autograd)
     own = (name for name, value in globals().items() if not name.startswith("_") and not isinstance(value, module))
-    return sorted({*own, *_OPERATIONS, *_METHODS, *_PACKAGES, *(n for names in _FILES.values() for n in names)})
+    rows = (row.name for row in _ROWS.values() if row.is_function)
+    return sorted({*own, *rows, *_METHODS, *_PACKAGES, *(n for names in _FILES.values() for n in names)})

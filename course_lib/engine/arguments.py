@@ -21,12 +21,7 @@ from course_lib.engine.tensor import Tensor, new_tensor
 
 OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.int32, np.bool_})
 
-OPERATORS = ("add", "sub", "mul", "div")  # serve as +, -, *, /: what they cannot take is left to the other side
-
-NUMBERS = (  # parameters that are numbers, where no function of surface/ has looked at them before
-    "alpha", "beta", "delta", "eps", "lambd", "max_val", "min_val", "negative_slope", "threshold", "scale", "value",
-    "weight", "momentum", "correction", "other",
-)  # fmt: skip
+OPERATORS = set()  # rows that serve as + - * / // %, noted by ops.py: what they cannot take is left to the other side
 
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
 
@@ -55,11 +50,10 @@ def write_arguments(row, variant="", checks=()):
             text.append(f"        {names} = operands({row.name!r}, {names})")
     for t in checked:
         text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
-    for p in row.names:
-        if p in NUMBERS and p not in row.tensors:
-            given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
-            text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
-                     f"        {p} = number_argument({row.name!r}, {p!r}, {p})"]
+    for p in row.numbers:
+        given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
+        text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
+                 f"        {p} = number_argument({row.name!r}, {p!r}, {p})"]
     for p, mark in row.dims.items():
         text.append(f"    {p} = dimension(self, {p}{', extra=1' * (mark == 'new dim')})")
     for t in row.tensors:

@@ -24,21 +24,21 @@ from course_lib.engine.ops import row
 # Shapes and types may differ between the operands. No formula deals with it: the engine sums each gradient back to
 # the shape of its input (engine/fit.py). add and sub save nothing at all.
 
-row("add(self, other)", "self + other",
+row("add(self, other)", "self + other", names="__add__ __radd__ __iadd__",
     self="grad",
     other="grad")
-row("sub(self, other)", "kernels.subtract(self, other)", promotes="promote_difference",
+row("sub(self, other)", "kernels.subtract(self, other)", names="__sub__ __isub__", promotes="promote_difference",
     self="grad",
     other="-grad")
-row("mul(self, other)", "self * other",
+row("mul(self, other)", "self * other", names="in_place __mul__ __rmul__ __imul__",
     self="grad * other",
     other="grad * self")
 # With y = a / b: dy/da = 1 / b and dy/db = -a / b**2 = -y / b. The second is divided twice and never squared, since
 # b * b of a small b is 0 where y / b is still a number.
-row("div(self, other)", "self / other", floating=True,
+row("div(self, other)", "self / other", names="__truediv__ __itruediv__", floating=True,
     self="grad / other",
     other="-grad * ((self / other) / other)")
-row("neg(self)", "-kernels.reject_bool(self, kernels.NO_NEGATIVE)",
+row("neg(self)", "-kernels.reject_bool(self, kernels.NO_NEGATIVE)", names="function method in_place __neg__",
     self="-grad")
 row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBackward0",
     self="power_grad(grad, self, exponent)")
@@ -51,29 +51,29 @@ row("pow_number(self, exponent)", "kernels.power(self, exponent)", node="PowBack
 # To check a formula by hand, write y for the result and differentiate: y = sqrt(x) means y * y = x, so 2 * y * dy = dx
 # and dy/dx = 1 / (2 * y). That is the row of sqrt, and it shows why sqrt keeps its result.
 
-row("exp(self)", "np.exp(self)", floating=True,
+row("exp(self)", "np.exp(self)", names="function method in_place", floating=True,
     self="grad * result")
-row("log(self)", "np.log(self)", floating=True,
+row("log(self)", "np.log(self)", names="function method", floating=True,
     self="grad / self")
-row("sqrt(self)", "np.sqrt(self)", floating=True,
+row("sqrt(self)", "np.sqrt(self)", names="function method in_place", floating=True,
     self="grad / mul_number(result, 2)")
-row("sin(self)", "np.sin(self)", floating=True,
+row("sin(self)", "np.sin(self)", names="function method in_place", floating=True,
     self="grad * cos(self)")
-row("cos(self)", "np.cos(self)", floating=True,
+row("cos(self)", "np.cos(self)", names="function method", floating=True,
     self="grad * -sin(self)")
-row("tanh(self)", "np.tanh(self)", floating=True,
+row("tanh(self)", "np.tanh(self)", names="function method in_place", floating=True,
     self="tanh_backward(grad, result)")
 row("tanh_backward(grad_output, output)", "grad_output * (1 - output * output)", node="TanhBackwardBackward0",
     elementwise=False, keeps=("grad_output",),
     grad_output="tanh_backward(grad, output)",
     output="grad * (mul_number(output, -2) * grad_output)")
-row("relu(self)", "kernels.relu(self)",
+row("relu(self)", "kernels.relu(self)", names="function method in_place",
     self="threshold_backward(grad, result, 0)")
 
 # --- comparing two tensors ---------------------------------------------------------------------------------
 # The gradient goes to the one that was taken; equal elements share it half and half.
 
-row("maximum(self: Tensor, other)", "np.maximum(other, self)", in_place=False,
+row("maximum(self: Tensor, other)", "np.maximum(other, self)", names="function method", in_place=False,
     self="share_of_larger(grad, self, other)",
     other="share_of_larger(grad, other, self)")
 
@@ -130,10 +130,10 @@ row("unbind(self, dim)", "kernels.unbind(self, dim)", view="multiple outputs",
 # --- rearranging into new memory ---------------------------------------------------------------------------
 # What was read more than once gets the sum of its gradients: scatter_add is the way back of gather.
 
-row("clone(self)", "kernels.copy(self)", elementwise=False,
+row("clone(self)", "kernels.copy(self)", names="function method", elementwise=False,
     self="grad")
-row("gather(self, dim: dim, index: Tensor)", "kernels.pick(self, dim, index)", elementwise=False,
-    keeps=("self",),  # as PyTorch's node does, though no formula asks for it
+row("gather(self, dim: dim, index: Tensor)", "kernels.pick(self, dim, index)", names="function method",
+    elementwise=False, keeps=("self",),  # as PyTorch's node does, though no formula asks for it
     self="scatter_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 
 # --- only in place -----------------------------------------------------------------------------------------

@@ -21,9 +21,8 @@ def validate_outputs(grads, forms):
 def check_fits(got, shape, what, index=0):
     """RuntimeError when a gradient of shape `got` cannot be summed to a shape."""
     if not can_be_summed(got, shape):
-        raise RuntimeError(
-            f"{what} at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
-        )
+        sizes = f"got {list(got)} but expected shape compatible with {list(shape)}"
+        raise RuntimeError(f"{what} at index {index} - {sizes}")
 
 
 def unbroadcast(grad, shape, dtype):

@@ -50,11 +50,13 @@ class Row:
     What engine/derivatives.py uses:
 
     schema    "name(self, other, dim=None)": parameters with a formula, or marked ": Tensor", are tensors; if the
-              first operand is marked, none may be a number. ": dim" marks a dimension of self, counted from either end
+              first operand is marked, none may be a number. ": dim" marks a dimension of self, counted from either end,
+              ": Number" a number, Python's or NumPy's or in a tensor
     forward   an expression in NumPy; tensor parameters stand for their arrays
     formulas  parameter -> expression for its gradient, in `grad` and the other names. **The names an expression
               uses are what the node saves, and only if that expression will be needed**: tensors, `result`,
               numbers, and shapes written as `self_sym_sizes`
+    names     how users reach it: "function" of torch, "method" of Tensor, "in_place" (mul_), operators ("__mul__")
     node      the node's name, when it is not the operation's name + Backward0
     keeps     names that are saved whichever formula is needed, and also if no formula asks for them: PyTorch's node
               does so, and shows them (`_saved_self` of gather)
@@ -74,8 +76,8 @@ class Row:
     """
 
     def __init__(
-        self, schema, forward, /, *, node=None, keeps=(), floating=False, elementwise=None, broadcasts=(), view=False,
-        outputs=None, in_place=None, promotes="promote", of_tensor=None, **formulas
+        self, schema, forward, /, *, names="", node=None, keeps=(), floating=False, elementwise=None, broadcasts=(),
+        view=False, outputs=None, in_place=None, promotes="promote", of_tensor=None, **formulas
     ):
         self.name, _, schema = schema.removesuffix(")").partition("(")
         self.forward, self.formulas, self.outputs = forward, formulas, outputs
@@ -84,22 +86,31 @@ class Row:
         if elementwise is None:
             elementwise = not view and outputs is None
         self.in_place = bool(elementwise) if in_place is None else in_place
+        self.is_function, self.methods = "function" in names.split(), self.read_names(names.split())
         self.read_schema(schema.split(", "), elementwise)
         broadcasts = broadcasts or (self.operands if len(self.operands) > 1 else ())
         self.broadcasts = [p for p in self.formulas if p in broadcasts]
         self.read_formulas(keeps)
 
+    def read_names(self, names):
+        """Return {method of Tensor: operation}: for mul {"mul_": "mul_", "__mul__": "mul", "__imul__": "mul_" ...}."""
+        arguments.OPERATORS.update(self.name for name in names if name.startswith("__i"))
+        methods = [self.name] * ("method" in names) + [self.name + "_"] * ("in_place" in names)
+        operators = {name: self.name + "_" * name.startswith("__i") for name in names if name.startswith("__")}
+        return {name: name for name in methods} | operators
+
     def read_schema(self, marked, elementwise):
         """Find what the schema says of the parameters.
 
         parameters  as the function's own head has them, and `names`, without defaults
-        dims        those that name a dimension
+        dims        those that name a dimension, and `numbers`, those that are marked as numbers
         tensors     those that are tensors, and `operands`, those of them that may be numbers and are promoted
         """
-        self.parameters = [re.sub(r": (Tensor|dim|new dim)\b", "", p) for p in marked]
+        self.parameters = [re.sub(r": (Tensor|Number|dim|new dim)\b", "", p) for p in marked]
         self.names = [p.partition("=")[0] for p in self.parameters]
         self.dims = dict(p.split(": ") for p in marked if p.endswith((": dim", ": new dim")))
         self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
+        self.numbers = [n for n, p in zip(self.names, marked, strict=True) if ": Number" in p]
         self.operands = self.tensors if elementwise is True else list(elementwise or ())
         self.only_tensors = bool(self.operands) and f"{self.operands[0]}: Tensor" in marked
 

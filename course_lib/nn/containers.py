@@ -1,4 +1,4 @@
-"""Modules made of modules (and of parameters): Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
+"""Modules made of modules: Sequential, ModuleList, ModuleDict.
 
 PyTorch: torch/nn/modules/container.py.
 """
@@ -9,7 +9,6 @@ from collections import OrderedDict
 
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.module import Module, indented
-from course_lib.nn.parameter import Parameter
 
 
 class _Container(Module):
@@ -27,28 +26,6 @@ class _Container(Module):
 
     def __dir__(self):
         return [name for name in super().__dir__() if not name.isdigit()]
-
-
-class _OfParameters:
-    """What ParameterList and ParameterDict share: tensors, which become parameters."""
-
-    @property
-    def _held(self):
-        return self._parameters
-
-    def _put(self, name, value):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"only tensors can become parameters, not {type(value).__name__}")
-        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
-
-    def extra_repr(self):
-        """One line for each value."""
-        lines = []
-        for name, value in self._held.items():
-            sizes = "x".join(map(str, value.shape))
-            kind = value.dtype if isinstance(self, ParameterList) else value.type()
-            lines.append(f"  ({name}): Parameter containing: [{kind} of size {sizes}]")
-        return "\n".join(lines)
 
 
 # --- lists -------------------------------------------------------------------------------------------------
@@ -148,14 +125,6 @@ class ModuleList(_Listed):
         return f"{self._get_name()}({lines}\n)" if lines else f"{self._get_name()}()"
 
 
-class ParameterList(_OfParameters, _Listed):
-    """A list whose tensors are registered as parameters."""
-
-    def __init__(self, values=None):
-        super().__init__()
-        self.extend(() if values is None else values)
-
-
 # --- dictionaries ------------------------------------------------------------------------------------------
 
 
@@ -201,11 +170,3 @@ class ModuleDict(_Container):
         """Add values from a dictionary or from (name, value) pairs."""
         for key, value in dict(values).items():
             self[key] = value
-
-
-class ParameterDict(_OfParameters, ModuleDict):
-    """A dictionary whose tensors are registered as parameters."""
-
-    def update(self, values):
-        """Add parameters from a dictionary, of which a plain one is sorted, or from (name, value) pairs."""
-        super().update(dict(sorted(values.items())) if type(values) is dict else values)

@@ -27,11 +27,7 @@ row("mse_loss_backward(grad_output, self, target, reduction)",
     grad_output="mse_loss_backward(grad, self, target, reduction)",
     self="2 * grad * per_element(grad_output, self, reduction)",
     target="-2 * grad * per_element(grad_output, self, reduction)")
-row("smooth_l1_loss(self, target, reduction=1, beta=1.0)", "losses.huber_loss(self, target, reduction, beta) / beta",
-    node="SmoothL1LossBackward0", elementwise=("self", "target"), in_place=False,
-    self="clamp(self - target, -beta, beta) / beta * per_element(grad, self, reduction)",
-    target="clamp(target - self, -beta, beta) / beta * per_element(grad, self, reduction)")
-row("huber_loss(self, target, reduction=1, delta=1.0)", "losses.huber_loss(self, target, reduction, delta)",
+row("huber_loss(self, target, reduction=1, delta: Number=1.0)", "losses.huber_loss(self, target, reduction, delta)",
     elementwise=("self", "target"), in_place=False,
     self="clamp(self - target, -delta, delta) * per_element(grad, self, reduction)",
     target="clamp(target - self, -delta, delta) * per_element(grad, self, reduction)")
@@ -47,9 +43,6 @@ row("bce_with_logits(self, target, weight: Tensor=None, pos_weight: Tensor=None,
          "self)",
     target="typed(weighted(bce_logits_target_slope(self, pos_weight), weight) * per_element(grad, self, reduction), "
            "target)")
-row("xlogy(self, other)", "losses.xlogy(self, other)", floating=True, in_place=False,
-    self="zero_where((self == 0) & (other <= 0), xlogy(grad, other))",
-    other="grad * self / other")
 for _dimensions in ("", "2d"):  # PyTorch has two, by the number of dimensions
     row(f"nll_loss{_dimensions}(self, target: Tensor, weight: Tensor=None, reduction=1, ignore_index=-100)",
         "losses.nll_loss(self, target, weight, reduction, ignore_index)",
@@ -62,19 +55,15 @@ row("log_sigmoid(self)", "activations.log_sigmoid(self)", outputs=("output", "bu
     self="grad * sigmoid(-self)")
 row("gelu(self, approximate='none')", "activations.gelu(self, approximate)",
     self="grad * gelu_slope(self, approximate)")
-row("softplus(self, beta=1, threshold=20)", "activations.softplus(self, beta, threshold)",
+row("softplus(self, beta: Number=1, threshold: Number=20)", "activations.softplus(self, beta, threshold)",
     self="where(self * beta > threshold, grad, grad * sigmoid(self * beta))")
 row("silu(self)", "kernels.floats(self, 'silu_cpu') * kernels.logistic(self)",
     self="grad * (sigmoid(self) * (1 + self * (1 - sigmoid(self))))")
 row("safe_softmax(self, dim)", "activations.safe_softmax(self, dim)", elementwise=False,
     self="softmax_backward(grad, result, dim)")
-row("elu(self, alpha=1.0)", "np.where(kernels.floats(self, 'elu_cpu') > 0, self, alpha * np.expm1(self))",
-    self="where(self <= 0, grad * alpha * exp(clamp(self, None, 0)), grad)")
-row("leaky_relu(self, negative_slope=0.01)",
+row("leaky_relu(self, negative_slope: Number=0.01)",
     "np.where(kernels.floats(self, 'leaky_relu_cpu') > 0, self, self * negative_slope)",
     self="leaky_relu_backward(grad, self, negative_slope)")
-row("threshold(self, threshold, value)", "activations.threshold(self, threshold, value)",
-    self="threshold_backward(grad, self, threshold)")
 # overwriting self, it gets its slope from the result: nothing of self is kept
 row(f"leaky_relu_over({', '.join(ROWS['leaky_relu'].parameters)})", ROWS["leaky_relu"].forward, in_place="only",
     node="LeakyReluBackward1", self="leaky_relu_backward(grad, result, negative_slope)")
@@ -106,14 +95,14 @@ row("avg_pool_backward(grad_output, sizes, kernel_size, stride, padding)",
     "convolving.avg_pool_backward(grad_output, sizes, kernel_size, stride, padding)",
     node="AvgPool2DBackwardBackward0", elementwise=False,
     grad_output="avg_pool2d(grad, kernel_size, stride, padding)")
-row("constant_pad_nd(self, pad, value)", "convolving.padded(self, pad, value)", elementwise=False,
+row("constant_pad_nd(self, pad, value: Number)", "convolving.padded(self, pad, value)", elementwise=False,
     self="unpadded(grad, pad)")
 
 # --- gradients with rows of their own ----------------------------------------------------------------------
 # Their slope in `self` is 0 almost everywhere. As rows they say so: the second derivative is zeros, as in PyTorch,
 # and not an error about a gradient without history.
 
-row("leaky_relu_backward(grad_output, self, negative_slope)",
+row("leaky_relu_backward(grad_output, self, negative_slope: Number)",
     "np.where(self > 0, grad_output, grad_output * negative_slope)", elementwise=False, keeps=("self",),
     grad_output="leaky_relu_backward(grad, self, negative_slope)",
     self="zeros_like(grad)")
@@ -135,14 +124,14 @@ row("max_pool_backward(grad_output, self, indices: Tensor)",
 row("embedding(weight, indices: Tensor, padding_idx=-1)", "normalizing.embedding(weight, indices)", elementwise=False,
     weight="embedding_grad(grad, weight_sym_sizes, indices, padding_idx)")
 row("native_batch_norm(input, weight=None, bias=None, running_mean: Tensor=None, running_var: Tensor=None, "
-    "training=False, momentum=0.1, eps=1e-05)",
+    "training=False, momentum: Number=0.1, eps: Number=1e-05)",
     "normalizing.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
     outputs=("result0", "result1", "result2"),
     keeps=("input", "weight", "running_mean", "running_var", "result1", "result2"),
     input="batch_norm_grad(grad, input, weight, running_mean, running_var, result1, result2, training, eps)",
     weight="batch_norm_weight_grad(grad, input, running_mean, running_var, result1, result2, training, eps)",
     bias="conv_bias_grad(grad)")
-row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)",
+row("native_layer_norm(input, normalized_shape, weight=None, bias=None, eps: Number=1e-05)",
     "normalizing.layer_norm(input, normalized_shape, weight, bias, eps)",
     outputs=("result0", "result1", "result2"), keeps=("input", "weight", "bias", "result1", "result2"),
     input="layer_norm_grad(grad, input, normalized_shape, weight, result1, result2, eps)",

@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 
-from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
 from course_lib.surface import creation
 from course_lib.surface.left_out import doors
@@ -44,32 +43,6 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal random numbers."""
     return overwrite(tensor, creation.normal_values(tensor, mean, std, generator))
-
-
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normal random numbers, drawn again until they lie in [a, b]. NotSupportedError where fewer than 3 in 10 would."""
-    inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
-    if inside <= 0.3:
-        limits = f"trunc_normal_ to [{a}, {b}] with mean={mean} and std={std}"
-        raise not_supported(limits, "Take limits that 3 of 10 numbers or more fall between.")
-    values = normal_(creation.zeros_like(tensor), mean, std, generator)
-    while (outside := (values < a) | (values > b)).any():
-        values = normal_(creation.zeros_like(tensor), mean, std, generator).where(outside, values)
-    return overwrite(tensor, values)
-
-
-def orthogonal_(tensor, gain=1, generator=None):
-    """Rows (or columns, whichever are longer) at right angles to each other and of length gain."""
-    if tensor.dim() < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
-        return tensor
-    flat = tensor.detach().reshape(tensor.size(0), -1)
-    matrix = creation.randn_like(flat, generator=generator).numpy()
-    tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
-    q, r = np.linalg.qr(tall)
-    q = q * np.sign(np.diagonal(r))  # else not all directions would be equally likely
-    return overwrite(tensor, creation.tensor(gain * (q if tall is matrix else q.T)).reshape(tensor.shape))
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -127,7 +100,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 
 
 __all__ = """
-    calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ trunc_normal_ uniform_
+    calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_
     xavier_normal_ xavier_uniform_ zeros_
 """.split()
 __getattr__, __dir__ = doors("torch.nn.init", __all__)

@@ -11,7 +11,7 @@ from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.functional.convolution import convolve, per_dimension, usual_form
 from course_lib.nn.functional.linear import known_row
-from course_lib.nn.module import Module, settings
+from course_lib.nn.module import Module, settings_text
 from course_lib.nn.parameter import Parameter
 from course_lib.surface import creation
 
@@ -149,7 +149,7 @@ class _Convolution(_Map):
         return convolve(self.dimensions, input, self.weight, self.bias, self.stride, self.padding)
 
     def extra_repr(self):
-        text = f"{self.in_channels}, {self.out_channels}, " + settings(self, "kernel_size", "stride")
+        text = f"{self.in_channels}, {self.out_channels}, " + settings_text(self, "kernel_size", "stride")
         text += f", padding={self.padding}" if any(self.padding) else ""
         return text + (", bias=False" if self.bias is None else "")
 
@@ -262,17 +262,3 @@ class LayerNorm(_Normalising):
 
     def extra_repr(self):
         return f"{self.normalized_shape}, " + super().extra_repr()
-
-
-class RMSNorm(LayerNorm):
-    """Divides each sample by the root of the mean of its squares over the last dimensions."""
-
-    _shown = "eps", "elementwise_affine"
-
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
-        super().__init__(normalized_shape, eps, elementwise_affine, False, device, dtype)
-        del self.bias
-
-    def forward(self, input):
-        """(..., *normalized_shape) -> the same shape."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)

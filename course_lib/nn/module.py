@@ -403,7 +403,7 @@ class Module:
 
     def extra_repr(self):
         """What is printed between the parentheses: the settings that `_shown` names, or what a subclass wants."""
-        return settings(self, *self._shown)
+        return settings_text(self, *self._shown)
 
     def _get_name(self):
         return type(self).__name__
@@ -420,7 +420,7 @@ class Module:
 REQUIRED = object()  # in the place of a default
 
 
-def bound(owner, settings, args, options):
+def bind_settings(owner, settings, args, options):
     """The settings {name: default} of a class with the values that its constructor was given; TypeError for others."""
     given = dict(zip(settings, args, strict=False)) | options
     values = {**settings, **given}
@@ -448,7 +448,7 @@ def type_name(value):
     return name if module in (None, "builtins") else f"{module}.{name}"
 
 
-def settings(module, *names):
+def settings_text(module, *names):
     """The settings of a module as extra_repr shows them: "p=0.5, inplace=False"; of a bias, whether there is one."""
     values = {name: getattr(module, name) for name in names}
     return ", ".join(f"{k}={v is not None if k == 'bias' else v!r}" for k, v in values.items())

@@ -12,7 +12,7 @@ from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.layers import make
-from course_lib.nn.module import REQUIRED, Module, bound
+from course_lib.nn.module import REQUIRED, Module, bind_settings
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.joining import stack
@@ -30,15 +30,6 @@ def lstm_step(from_input, from_state, hidden, cell):
     write, forget, new, output = (from_input + from_state).chunk(4, -1)
     cell = rows.sigmoid(forget) * cell + rows.sigmoid(write) * rows.tanh(new)
     return rows.sigmoid(output) * rows.tanh(cell), cell
-
-
-def gru_step(from_input, from_state, state):
-    """A state that is a mixture of its old value and a new one."""
-    reset_i, update_i, new_i = from_input.chunk(3, -1)
-    reset_s, update_s, new_s = from_state.chunk(3, -1)
-    reset, update = rows.sigmoid(reset_i + reset_s), rows.sigmoid(update_i + update_s)
-    new = rows.tanh(new_i + reset * new_s)
-    return ((state - new) * update + new,)
 
 
 def step_of(nonlinearity):
@@ -119,27 +110,10 @@ class _Cell(_Recurrent):
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
 
 
-class RNNCell(_Cell):
-    """tanh (or relu) of a linear map of the input plus one of the state."""
-
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.nonlinearity, self.step = nonlinearity, step_of(nonlinearity)
-
-    def extra_repr(self):
-        return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
-
-
 class LSTMCell(_Cell):
     """A cell state that is partly forgotten and partly written to, and an output gate; the state is (hidden, cell)."""
 
     gates, states, step = 4, 2, staticmethod(lstm_step)
-
-
-class GRUCell(_Cell):
-    """A state that is a mixture of its old value and a new one."""
-
-    gates, step = 3, staticmethod(gru_step)
 
 
 # --- layers of them ----------------------------------------------------------------------------------------
@@ -158,7 +132,7 @@ class _Layers(_Recurrent):
 
     def __init__(self, *args, device=None, dtype=None, **options):
         super().__init__()
-        self.__dict__.update(bound(self, self.settings, args, options))
+        self.__dict__.update(bind_settings(self, self.settings, args, options))
         other_way = "Run a second layer over x.flip(0), and join its flipped outputs to those of the first with cat."
         refuse(type(self).__name__, other_way, bidirectional=self.bidirectional)
         for name in ("input_size", "hidden_size", "num_layers"):

@@ -12,7 +12,7 @@ from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, no_grad
 from course_lib.engine.hooks import RemovableHandle
 from course_lib.engine.tensor import Tensor
-from course_lib.nn.module import bound, reset_grad
+from course_lib.nn.module import bind_settings, reset_grad
 from course_lib.surface import creation
 
 
@@ -193,7 +193,7 @@ class BuiltIn(Optimizer):
 
     def __init__(self, params, *args, **given):
         common = {name: given.pop(name, default) for name, default in self.common.items()}
-        values = bound(self, self.settings, args, given)
+        values = bind_settings(self, self.settings, args, given)
         defaults = {name: values[name] for name in self.order.split() or values} | common
         for name in ("differentiable", "fused", "capturable"):
             if defaults.get(name):

@@ -42,7 +42,7 @@ Tensor._base = property(
 )
 
 
-@method()
+@method
 def _is_view(self):
     """True when the tensor looks at the memory of another, its `_base`."""
     return self.meta is not None and self.meta.view is not None
@@ -70,7 +70,7 @@ def _set_requires_grad(self, value):
 Tensor.requires_grad = property(requires_grad, _set_requires_grad, doc="Whether a gradient can flow to this tensor.")
 
 
-@method()
+@method
 def requires_grad_(self, requires_grad=True):
     """Make a leaf want a gradient, or stop wanting one. RuntimeError for integers and for computed tensors."""
     if not isinstance(requires_grad, bool):
@@ -83,7 +83,7 @@ def requires_grad_(self, requires_grad=True):
     return self
 
 
-@method()
+@method
 def detach(self):
     """A tensor on the same memory and counter, outside the graph.
 
@@ -96,7 +96,7 @@ def detach(self):
     return result
 
 
-@method()
+@method
 def detach_(self):
     """Take this tensor out of the graph. RuntimeError for a view; earlier results stay connected.
 
@@ -191,7 +191,7 @@ Tensor.grad = property(_grad, _set_grad, _del_grad, "The gradient accumulated so
 Tensor.retains_grad = property(lambda self: self.meta is not None and self.meta.retains_grad)
 
 
-@method()
+@method
 def retain_grad(self):
     """Keep `.grad` of a computed tensor too. Does nothing on a leaf; RuntimeError without requires_grad.
 
@@ -205,7 +205,7 @@ def retain_grad(self):
     hooks_of(node).retain[self.meta.output_nr] = weakref.ref(self)
 
 
-@method()
+@method
 def register_hook(self, hook):
     """Call `hook(grad)` when this tensor's gradient is known; what it returns replaces the gradient.
 
@@ -223,7 +223,7 @@ def register_hook(self, hook):
     return RemovableHandle(hooks_of(node).tensor.setdefault(self.output_nr, Hooks()), hook)
 
 
-@method()
+@method
 def register_post_accumulate_grad_hook(self, hook):
     """Call `hook(leaf)` each time the leaf's `.grad` has been added to. It must return None."""
     if not requires_grad(self):

@@ -8,45 +8,47 @@ from course_lib.engine.ops import row
 
 # --- arithmetic ----------------------------------------------------------------------------------------------
 
-row("reciprocal(self)", "1 / self", floating=True,
+row("reciprocal(self)", "1 / self", names="function method", floating=True,
     self="-grad * (result * result)")
 # With a number as the other operand: what Python's operators do with one is another node. Formulas use these.
-row("add_number(self, other)", "self + other", node="AddBackward1", elementwise=False, floating=True,
+row("add_number(self, other: Number)", "self + other", node="AddBackward1", elementwise=False, floating=True,
     self="grad")
-row("mul_number(self, other)", "self * other", node="MulBackward1", elementwise=False,
+row("mul_number(self, other: Number)", "self * other", node="MulBackward1", elementwise=False,
     self="mul_number(grad, other)")
-row("div_number(self, other)", "self / other", node="DivBackward1", elementwise=False,
+row("div_number(self, other: Number)", "self / other", node="DivBackward1", elementwise=False,
     self="div_number(grad, other)")
 row("pow_tensor(self, exponent)", "kernels.power(self, exponent)", node="PowBackward1",
     keeps=("exponent", "result", "self"),
     self="where(exponent == 0, 0.0, grad * (exponent * self ** (exponent - 1)))",
     exponent="grad * where((self == 0) & (exponent >= 0), 0.0, result * log(self))")
-row("rsub(self, other)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
+row("rsub(self, other: Number)", "kernels.subtract(other, self)", node="RsubBackward1", in_place=False,
     self="-grad")
-row("add_scaled(self, other, alpha)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
+row("add_scaled(self, other, alpha: Number)", "self + kernels.scaled(other, alpha)", node="AddBackward0",
     self="grad",
     other="by_factor(grad, alpha)")
-row("sub_scaled(self, other, alpha)", "kernels.subtract(self, kernels.scaled(other, alpha))", node="SubBackward0",
-    promotes="promote_difference",
+row("sub_scaled(self, other, alpha: Number)", "kernels.subtract(self, kernels.scaled(other, alpha))",
+    node="SubBackward0", promotes="promote_difference",
     self="grad",
     other="by_factor(-grad, alpha)")
 row("number_pow(self, exponent)", "kernels.number_power(self, exponent)", node="PowBackward2", elementwise=False,
     exponent="grad * number_power_grad(self, exponent, result)")
-row("remainder(self, other)", "kernels.remainder(self, other)", node="RemainderBackward0", elementwise=False,
-    in_place=True, of_tensor="remainder_tensor",
+row("remainder(self, other: Number)", "kernels.remainder(self, other)", names="function method __mod__ __imod__",
+    node="RemainderBackward0", elementwise=False, in_place=True, of_tensor="remainder_tensor",
     self="grad")
 row("remainder_tensor(self, other)", "kernels.remainder(self, other)", node="RemainderBackward1",
     self="grad",
     other="-grad * rounded_quotient(self, other, 'floor')")
-row("floor_divide(self, other)", "np.floor_divide(self, kernels.divisor(self, other))", node="NotImplemented",
+row("floor_divide(self, other)", "np.floor_divide(self, kernels.divisor(self, other))",
+    names="function method __floordiv__ __ifloordiv__", node="NotImplemented",
     self="no_derivative('aten::floor_divide')",
     other="no_derivative('aten::floor_divide')")
 row("div_rounded(self, other, rounding_mode)", "kernels.rounded_quotient(self, other, rounding_mode)",
     node="DivBackward2", keeps=("other", "rounding_mode", "self with other"),
     self="zeros_like(grad)",
     other="zeros_like(grad)")
-row("lerp(self: Tensor, end, weight)", "kernels.lerp(self, end, weight, 'lerp_kernel_scalar')",
-    of_tensor="lerp_tensor",
+
+row("lerp(self: Tensor, end, weight: Number)", "kernels.lerp(self, end, weight, 'lerp_kernel_scalar')",
+    names="function in_place", of_tensor="lerp_tensor",
     self="mul_number(grad, 1 - weight)",
     end="mul_number(grad, weight)")
 row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(self, end, weight, 'lerp_kernel_tensor')",
@@ -54,13 +56,13 @@ row("lerp_tensor(self: Tensor, end, weight)", "kernels.lerp(self, end, weight, '
     self="grad * (1 - weight)",
     end="grad * weight",
     weight="grad * (end - self)")
-row("addcmul(self: Tensor, tensor1, tensor2, value=1)",
-    "value * tensor1 * tensor2 + self",
+row("addcmul(self: Tensor, tensor1, tensor2, value: Number=1)", "value * tensor1 * tensor2 + self",
+    names="method in_place",
     self="grad",
     tensor1="grad * mul_number(tensor2, value)",
     tensor2="grad * mul_number(tensor1, value)")
-row("addcdiv(self: Tensor, tensor1, tensor2, value=1)",
-    "self + value * (tensor1 / tensor2)", keeps=("tensor2",),
+row("addcdiv(self: Tensor, tensor1, tensor2, value: Number=1)", "self + value * (tensor1 / tensor2)",
+    names="method in_place", keeps=("tensor2",),
     self="grad",
     tensor1="grad * (value / tensor2)",
     tensor2="-grad * (mul_number(tensor1, value) / (tensor2 * tensor2))")
@@ -78,33 +80,33 @@ row("masked_fill_tensor(self, mask: Tensor, value)", "kernels.masked_fill(self, 
 
 # --- functions of one number ---------------------------------------------------------------------------------
 
-row("sign(self)", "kernels.sign(self)",
+row("sign(self)", "kernels.sign(self)", names="function method",
     self="zeros_like(grad)")
 row("sgn(self)", "kernels.sign(self)", in_place=False, keeps=("result", "self"),
     self="zeros_like(grad)")
-row("expm1(self)", "np.expm1(self)", floating=True,
+row("expm1(self)", "np.expm1(self)", names="function", floating=True,
     self="grad * add_number(result, 1)")
-row("log1p(self)", "np.log1p(self)", floating=True, node="Log1PBackward0",
+row("log1p(self)", "np.log1p(self)", names="function method", floating=True, node="Log1PBackward0",
     self="grad / add_number(self, 1)")
-row("log2(self)", "np.log2(self)", floating=True,
+row("log2(self)", "np.log2(self)", names="function", floating=True,
     self="grad / mul_number(self, 0.6931471805599453)")
-row("rsqrt(self)", "1 / np.sqrt(self)", floating=True,
+row("rsqrt(self)", "1 / np.sqrt(self)", names="function method", floating=True,
     self="mul_number(grad, -0.5) * result ** 3")
-row("tan(self)", "np.tan(self)", floating=True,
+row("tan(self)", "np.tan(self)", names="function method", floating=True,
     self="grad * add_number(result ** 2, 1)")
-row("asin(self)", "np.arcsin(self)", floating=True,
+row("asin(self)", "np.arcsin(self)", names="function", floating=True,
     self="grad * rsqrt(1 - self * self)")
-row("acos(self)", "np.arccos(self)", floating=True,
+row("acos(self)", "np.arccos(self)", names="function", floating=True,
     self="grad * -rsqrt(1 - self * self)")
-row("atan(self)", "np.arctan(self)", floating=True,
+row("atan(self)", "np.arctan(self)", names="function", floating=True,
     self="grad / add_number(self * self, 1)")
-row("sinh(self)", "np.sinh(self)", floating=True,
+row("sinh(self)", "np.sinh(self)", names="function", floating=True,
     self="grad * cosh(self)")
-row("cosh(self)", "np.cosh(self)", floating=True,
+row("cosh(self)", "np.cosh(self)", names="function", floating=True,
     self="grad * sinh(self)")
-row("clamp_min(self, min)", "kernels.clip(self, min, None)", of_tensor="clamp_min_tensor",
+row("clamp_min(self, min)", "kernels.clip(self, min, None)", names="method", of_tensor="clamp_min_tensor",
     self="where(self >= min, grad, 0.0)")
-row("clamp_max(self, max)", "kernels.clip(self, None, max)", of_tensor="clamp_max_tensor",
+row("clamp_max(self, max)", "kernels.clip(self, None, max)", names="method", of_tensor="clamp_max_tensor",
     self="where(self <= max, grad, 0.0)")
 row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackward1",
     self="where(self >= min, grad, 0.0)",
@@ -112,43 +114,36 @@ row("clamp_min_tensor(self, min)", "np.maximum(min, self)", node="ClampMinBackwa
 row("clamp_max_tensor(self, max)", "np.minimum(max, self)", node="ClampMaxBackward1",
     self="where(self <= max, grad, 0.0)",
     max="where(self > max, grad, 0.0)")
-row("threshold_backward(grad_output, self, threshold)", "kernels.threshold_backward(grad_output, self, threshold)",
-    node="ThresholdBackwardBackward0", elementwise=False, keeps=("self",),
+row("threshold_backward(grad_output, self, threshold: Number)",
+    "kernels.threshold_backward(grad_output, self, threshold)", node="ThresholdBackwardBackward0", elementwise=False,
+    keeps=("self",),
     grad_output="threshold_backward(grad, self, threshold)",
     self="zeros_like(grad)")
-row("erf(self)", "kernels.error_function(self)", floating=True,
+row("erf(self)", "kernels.error_function(self)", names="function method", floating=True,
     self="mul_number(exp(-(self ** 2)), 1.1283791670955126) * grad")
-row("floor(self)", "kernels.rounded(np.floor, self)",
+row("floor(self)", "kernels.rounded(np.floor, self)", names="function method",
     self="zeros_like(grad)")
-row("ceil(self)", "kernels.rounded(np.ceil, self)",
+row("ceil(self)", "kernels.rounded(np.ceil, self)", names="function method",
     self="zeros_like(grad)")
 row("round(self)", "kernels.rounded(np.round, self)",
     self="zeros_like(grad)")
-row("log10(self)", "np.log10(self)", floating=True,
+row("log10(self)", "np.log10(self)", names="function", floating=True,
     self="grad / mul_number(self, 2.302585092994046)")
 row("nan_to_num(self, nan=0.0, posinf=None, neginf=None)", "np.nan_to_num(self, True, nan or 0.0, posinf, neginf)",
+    names="function",
     self="grad * finite(self)")
-row("fmod(self, other)", "np.fmod(self, kernels.divisor(self, other))", node="FmodBackward1",
-    self="grad",
-    other="-grad * rounded_quotient(self, other, 'trunc')")
-row("atan2(self: Tensor, other)", "np.arctan2(self, other)", floating=True,
+row("atan2(self: Tensor, other)", "np.arctan2(self, other)", names="function", floating=True,
     self="grad * (other * inverse_or_zero(self * self + other * other))",
     other="grad * (-self * inverse_or_zero(self * self + other * other))")
-row("hypot(self: Tensor, other)", "np.hypot(self, other)",
-    self="grad * self / result",
-    other="grad * other / result")
-row("logaddexp(self: Tensor, other)", "np.logaddexp(self, other)",
-    in_place=False,
-    self="grad / (1 + exp(other - self))",
-    other="grad / (1 + exp(self - other))")
 
 # --- comparing two tensors -----------------------------------------------------------------------------------
 
-row("minimum(self: Tensor, other)", "np.minimum(other, self)", in_place=False,
+row("minimum(self: Tensor, other)", "np.minimum(other, self)", names="function method", in_place=False,
     self="share_of_larger(grad, other, self)",
     other="share_of_larger(grad, self, other)")
-row("masked_fill(self, mask: Tensor, value)", "kernels.masked_fill(self, mask, value)", elementwise=False,
-    broadcasts=("self",), in_place=True, of_tensor="masked_fill_tensor",
+row("masked_fill(self, mask: Tensor, value: Number)", "kernels.masked_fill(self, mask, value)",
+    names="function method in_place", elementwise=False, broadcasts=("self",), in_place=True,
+    of_tensor="masked_fill_tensor",
     self="zero_where(mask, grad)")
 
 # --- reductions ----------------------------------------------------------------------------------------------
@@ -179,10 +174,10 @@ row("prod_dim(self, dim, keepdim=False)", "kernels.product(self, dim, keepdim)",
     elementwise=False, keeps=("result",),
     self="restore_dim(grad, self_sym_sizes, dim, keepdim)"
          " * products_of_others(self, restore_dim(result, self_sym_sizes, dim, keepdim), dim)")
-row("var(self, dim, correction, keepdim=False)", "kernels.variance(self, dim, correction, keepdim)",
+row("var(self, dim, correction: Number, keepdim=False)", "kernels.variance(self, dim, correction, keepdim)",
     elementwise=False,
     self="var_grad(grad, self, dim, correction, keepdim)")
-row("std(self, dim, correction, keepdim=False)", "np.sqrt(kernels.variance(self, dim, correction, keepdim))",
+row("std(self, dim, correction: Number, keepdim=False)", "np.sqrt(kernels.variance(self, dim, correction, keepdim))",
     elementwise=False,
     self="std_grad(grad, self, result, dim, correction, keepdim)")
 row("norm(self, ord, dim, keepdim=False)", "kernels.vector_norm(self, ord, dim, keepdim)",
@@ -210,8 +205,6 @@ row("logsumexp(self, dim, keepdim=False)", "kernels.logsumexp(self, dim, keepdim
 row("cumprod(self, dim: dim)", "kernels.running(np.cumprod, self, dim)", elementwise=False, in_place=True,
     keeps=("result",),
     self="cumprod_grad(grad, self, result, dim)")
-row("median_all(self)", "kernels.median(self)", node="MedianBackward0", elementwise=False,
-    self="share_among_equals(grad, self, result, None, False)")
 
 # --- products of matrices ------------------------------------------------------------------------------------
 
@@ -225,14 +218,14 @@ row("bmm(self, mat2)", "kernels.matrix_product(self, mat2)", elementwise=False,
     self="bmm(grad, transpose(mat2, 1, 2))",
     mat2="bmm(transpose(self, 1, 2), grad)")
 row("inv(A)", "kernels.inverse(A)", node="LinalgInvExBackward0", elementwise=False,
-    A="-(result.swapaxes(-1, -2) @ grad @ result.swapaxes(-1, -2))")
+    A="-(result.mT @ grad @ result.mT)")
 row("solve(A, B)", "kernels.solution(A, B)", node="LinalgSolveExBackward0", elementwise=False,
-    A="-(solve(A.swapaxes(-1, -2), grad) @ result.swapaxes(-1, -2))",
-    B="solve(A.swapaxes(-1, -2), grad)")
+    A="-(solve(A.mT, grad) @ result.mT)",
+    B="solve(A.mT, grad)")
 
 # --- views: the result looks at the same memory --------------------------------------------------------------
 
-row("transpose(self, dim0: dim, dim1: dim)", "kernels.swap(self, dim0, dim1)", view=True,
+row("transpose(self, dim0: dim, dim1: dim)", "kernels.swap(self, dim0, dim1)", names="function method", view=True,
     self="transpose(grad, dim0, dim1)")
 row("permute(self, dims)", "self.transpose(dims)", view=True,
     self="permute(grad, inverse_order(dims))")
@@ -260,8 +253,6 @@ row("diagonal(self, offset, dim1, dim2)", "kernels.diagonal(self, offset, dim1, 
 row("as_strided(self, size, stride, storage_offset, ahead)", "kernels.as_strided(self, size, stride, storage_offset)",
     view=True,
     self="back_from_strides(grad, self_sym_sizes, self_sym_strides, size, stride, ahead)")
-row("unfold(self, dimension, size, step)", "kernels.windows_along(self, dimension, size, step)", view=True,
-    self="back_from_windows(grad, self_sym_sizes, dimension, size, step)")
 row("split_with_sizes(self, split_sizes, dim)", "kernels.split(self, split_sizes, dim)", view="multiple outputs",
     self="cat_grads(grads, self_sym_sizes, split_sizes, dim)")
 
@@ -271,7 +262,8 @@ row("to_copy(self, dtype)", "kernels.astype(self, dtype)", elementwise=False, br
     self="grad")
 row("flip(self, dims)", "kernels.flip(self, dims)", elementwise=False,
     self="flip(grad, dims)")
-row("index_select(self, dim: dim, index: Tensor)", "kernels.take_places(self, dim, index)", elementwise=False,
+row("index_select(self, dim: dim, index: Tensor)", "kernels.take_places(self, dim, index)", names="function method",
+    elementwise=False,
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 row("clone_contiguous(self)", "np.array(self, order='C')", node="CloneBackward0", elementwise=False,
     self="grad")
@@ -282,16 +274,19 @@ row("squeeze_fresh(self, dim)", "kernels.copy_shaped(self, self.shape[1:])", nod
     self="unsqueeze_to(grad, self_sym_sizes, dim)")
 row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
-row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", elementwise=False, in_place=True,
-    self="triu(grad, diagonal)")
-row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", elementwise=False, in_place=True,
-    self="tril(grad, diagonal)")
-row("scatter_add(self, dim: dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)", elementwise=False,
+row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", names="function method", elementwise=False,
     in_place=True,
+    self="triu(grad, diagonal)")
+row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", names="function method", elementwise=False,
+    in_place=True,
+    self="tril(grad, diagonal)")
+row("scatter_add(self, dim: dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)",
+    names="function method in_place", elementwise=False, in_place=True,
     self="grad",
     src="gather(grad, dim, index)")
-row("index_add(self, dim: dim, index: Tensor, source, alpha=1)", "kernels.index_add(self, dim, index, source, alpha)",
-    elementwise=False, in_place=True, keeps=("source with source",),
+row("index_add(self, dim: dim, index: Tensor, source, alpha: Number=1)",
+    "kernels.index_add(self, dim, index, source, alpha)", names="function method in_place", elementwise=False,
+    in_place=True, keeps=("source with source",),
     self="grad",
     source="by_factor(index_select(grad, dim, index), alpha)")
 row("scatter_tensor(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
@@ -299,14 +294,15 @@ row("scatter_tensor(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, 
     self="scatter(grad, dim, index, 0.0)",
     src="gather(grad, dim, index)")
 row("scatter(self, dim: dim, index: Tensor, src)", "kernels.put_at(self, dim, index, src)",
-    node="ScatterBackward1", elementwise=False, in_place=True, of_tensor="scatter_tensor",
+    names="function method in_place", node="ScatterBackward1", elementwise=False, in_place=True,
+    of_tensor="scatter_tensor",
     self="scatter(grad, dim, index, 0.0)")
 row("roll(self, shifts, dims)", "kernels.rolled(self, shifts, dims)", elementwise=False,
     self="roll_back(grad, shifts, dims)")
 
 # --- only in place -------------------------------------------------------------------------------------------
 
-row("zero(self)", "kernels.full_like(self, 0)", elementwise=False, in_place="only",
+row("zero(self)", "kernels.full_like(self, 0)", names="in_place", elementwise=False, in_place="only",
     self="zeros_like(grad)")
 
 # --- only in place: random numbers ---------------------------------------------------------------------------
@@ -321,13 +317,13 @@ row("bernoulli(self, values)", "np.asarray(values).astype(self.dtype)", elementw
 # --- met on every day, and like what the first page has --------------------------------------------------------
 # At a kink the formula chooses: abs has slope 0 at 0, clamp slope 1 on its limits.
 
-row("sigmoid(self)", "kernels.logistic(self)", floating=True,
+row("sigmoid(self)", "kernels.logistic(self)", names="function method in_place", floating=True,
     self="sigmoid_backward(grad, result)")
 row("sigmoid_backward(grad_output, output)", "grad_output * ((1 - output) * output)",
     node="SigmoidBackwardBackward0", elementwise=False, keeps=("grad_output",),
     grad_output="sigmoid_backward(grad, output)",
     output="grad * grad_output * add_number(mul_number(output, -2), 1)")
-row("abs(self)", "np.abs(self)",
+row("abs(self)", "np.abs(self)", names="function method in_place __abs__",
     self="grad * sgn(self)")
 row("clamp(self, min=None, max=None)", "kernels.clip(self, min, max)", node="ClampBackward1",
     self="where(within(self, min, max), grad, 0.0)")
@@ -338,8 +334,8 @@ row("select_where(condition: Tensor, self, other)", "np.where(condition, self, o
 row("max_dim(self, dim, keepdim=False)", "kernels.extreme_along(self, np.argmax, dim, keepdim)",
     node="MaxBackward0", outputs=("values", "indices"),
     self="put_along(grad, self_sym_sizes, dim, indices, keepdim)")
-row("unsqueeze(self, dim: new dim)", "kernels.add_dim(self, dim)", view=True,
+row("unsqueeze(self, dim: new dim)", "kernels.add_dim(self, dim)", names="function method", view=True,
     self="squeeze_dim(grad, dim)")
-row("fill(self, value)", "kernels.full_like(self, value)", node="FillBackward2", elementwise=False,
-    in_place="only", of_tensor="fill_tensor",
+row("fill(self, value: Number)", "kernels.full_like(self, value)", names="in_place", node="FillBackward2",
+    elementwise=False, in_place="only", of_tensor="fill_tensor",
     self="zeros_like(grad)")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from course_lib.arrays.errors import NotSupportedError, not_supported
 from course_lib.arrays.messages import no_such_name
+from course_lib.engine.ops import ROWS
 
 
 class NameLeftOut(NotSupportedError, AttributeError):
@@ -47,8 +48,9 @@ INSTEAD = {
 }
 SAME = dict(
     absolute="abs", arccos="acos", arcsin="asin", arctan="atan", arctan2="atan2", clip="clamp", concat="cat",
-    concatenate="cat", divide="div", greater="gt", greater_equal="ge", less="lt", less_equal="le", moveaxis="movedim",
-    multiply="mul", negative="neg", not_equal="ne", row_stack="vstack", subtract="sub", swapdims="swapaxes",
+    concatenate="cat", divide="div", greater="gt", greater_equal="ge", less="lt", less_equal="le",
+    multiply="mul", negative="neg", not_equal="ne", row_stack="vstack", subtract="sub", swapaxes="transpose",
+    swapdims="transpose",
 )  # fmt: skip
 
 
@@ -71,9 +73,16 @@ def read_sections(path):
 
 
 NOT_NEEDED = read_sections(Path(__file__).with_suffix(".txt"))
+
+
 def left_out(module):
-    """The names of a module that are answered with a sentence."""
-    return [*INSTEAD.get(module, {}), *NOT_NEEDED.get(module, [])]
+    """List the names of a module that are answered with a sentence. A name of left_out.txt that a row has is not."""
+    found = INSTEAD.get(module, {}) | dict.fromkeys(NOT_NEEDED.get(module, []))
+    if module == "torch":
+        return [name for name in found if name not in ROWS or not ROWS[name].is_function]
+    if module == "torch.Tensor":
+        return sorted({*found}.difference(*(row.methods for row in ROWS.values())))
+    return [*found]
 
 
 def doors(module, names):

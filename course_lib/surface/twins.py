@@ -7,7 +7,6 @@ engine/build.py.
 """
 
 
-import math
 
 import numpy as np
 
@@ -109,12 +108,6 @@ def _back_from_strides(grad, sizes, strides, size, stride, ahead):
     return result / new_tensor(times[own].astype(grad.array.dtype)) if times.max(initial=0) > 1 else result
 
 
-def _back_from_windows(grad, sizes, dim, size, step):
-    """The gradient of windows of a dimension, added back at the places that each window looked at."""
-    whole = kernels.windows_along(np.arange(math.prod(sizes)).reshape(sizes), dim, size, step)
-    return composites.reshape(_added_at(whole, grad, math.prod(sizes)), sizes)
-
-
 def _added_at(places, grad, length):
     """A line of zeros with the gradient added at the places of its elements."""
     return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
@@ -170,7 +163,6 @@ ON_TENSORS.update(
     grad_of_left=_grad_of_left,
     grad_of_right=_grad_of_right,
     back_from_strides=_back_from_strides,
-    back_from_windows=_back_from_windows,
     error_function=lambda x: rows.erf(x),
     rounded_quotient=lambda a, b, mode: rows.div_rounded(a, b, mode),
     sum_repeats=lambda grad, sizes, repeats: composites.reshape(_sum_repeats(grad, sizes, repeats), tuple(sizes)),

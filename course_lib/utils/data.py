@@ -5,13 +5,12 @@ PyTorch: torch/utils/data (dataset.py, sampler.py, dataloader.py, _utils/collate
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from course_lib.arrays.dtypes import float64
 from course_lib.arrays.errors import not_supported
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
-from course_lib.surface.functions import multinomial
 from course_lib.surface.generator import Generator
 from course_lib.surface.joining import stack
 from course_lib.surface.left_out import doors
@@ -24,10 +23,6 @@ class Dataset:
 
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
-
-
-class IterableDataset(Dataset, Iterable):
-    """A dataset that is only iterated over."""
 
 
 class TensorDataset(Dataset):
@@ -123,26 +118,6 @@ class RandomSampler:
         return self.num_samples
 
 
-class WeightedRandomSampler:
-    """Numbers drawn with the given chances: num_samples of them, with or without putting each back."""
-
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
-        check_positive("num_samples", num_samples)
-        self.weights = creation.as_tensor(weights, dtype=float64)
-        if self.weights.dim() != 1:
-            raise ValueError(
-                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
-            )
-        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
-
-    def __iter__(self):
-        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
-        yield from drawn.tolist()
-
-    def __len__(self):
-        return self.num_samples
-
-
 class BatchSampler:
     """Lists of the numbers that another sampler gives, so many at a time."""
 
@@ -201,9 +176,6 @@ class DataLoader:
         if num_workers:
             raise not_supported("DataLoader with num_workers > 0", "Leave num_workers at 0.")
         self.dataset, self.generator, self.batch_size, self.drop_last = dataset, generator, batch_size, drop_last
-        self.iterated = isinstance(dataset, IterableDataset)
-        if self.iterated and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler")
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -214,10 +186,10 @@ class DataLoader:
             self.batch_size = None
         elif batch_size is None:
             raise not_supported("DataLoader with batch_size=None", "Loop over the dataset itself.")
-        if sampler is None and not self.iterated:
+        if sampler is None:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_sampler is None:
-            batch_sampler = BatchSampler(dataset if self.iterated else sampler, batch_size, drop_last)
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or default_collate
 
@@ -226,13 +198,10 @@ class DataLoader:
 
     def __iter__(self):
         a_seed(self.generator)  # PyTorch draws one for worker processes; so the numbers after it are the same
-        if self.iterated:
-            return map(self.collate_fn, self.batch_sampler)
         return (self.collate_fn([self.dataset[place] for place in places]) for places in self.batch_sampler)
 
 
 __all__ = """
-    BatchSampler DataLoader Dataset IterableDataset RandomSampler SequentialSampler Subset TensorDataset
-    WeightedRandomSampler default_collate random_split
+    BatchSampler DataLoader Dataset RandomSampler SequentialSampler Subset TensorDataset default_collate random_split
 """.split()
 __getattr__, __dir__ = doors("torch.utils.data", __all__)

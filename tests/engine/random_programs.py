@@ -69,12 +69,12 @@ VALUES = """
     a.log1p() | torch.expm1(a) | a.erf() | a.sign() | a.floor() | a.round() | a.amin(0)
     a.sort(-1, descending=True).values | a.max(0).indices | a.argmax() | a.sum((0, -1)) | a.std() | a.var(0)
     a.diagonal() * b | torch.outer(a, b) | torch.dot(a, b) | torch.mm(a, b) | a.mv(b) | torch.mm(a, b.t())
-    F.softplus(a) | F.gelu(a.clamp(-9, 9)) | F.silu(a) | F.elu(a) | F.leaky_relu(a) | F.mse_loss(a, b)
+    F.softplus(a) | F.gelu(a.clamp(-9, 9)) | F.silu(a) | F.leaky_relu(a) | F.mse_loss(a, b)
     F.linear(a, b) | F.relu(a) | F.l1_loss(a, b) | F.dropout(a, 0.0) | F.linear(a, b, b.sum(-1))
     torch.zeros_like(a) | torch.ones_like(a) | torch.empty_like(a).fill_(2) | a.new_zeros(2) | torch.full_like(a, 2)
     a.grad_fn(torch.ones_like(a)).sum().double() | a.detach().requires_grad_() | a.clone().detach_()
     a.data.requires_grad_() | a[k:k + 1] | a[0:2][0] | a.T[0] | a.view(-1)[1:] | a.t()[1] | a[..., None]
-    a[None, :, 0] | a.unsqueeze(0)[0] | a.view(-1)[::2] | a.swapaxes(0, -1) | a.expand(a.shape) | a.reshape(1, -1)
+    a[None, :, 0] | a.unsqueeze(0)[0] | a.view(-1)[::2] | a.expand(a.shape) | a.reshape(1, -1)
     a.unbind()[0][0] | a.expand(2, 3)[0] | a.squeeze(-1) | a.mT | a.tril() | a.chunk(2, -1)[1] | a.split(2)[0][0]
     a.detach().t() | a.data[0] | a.diagonal()[0]
     Both.apply(a)[0] | Both.apply(a)[1] | DirtyTwo.apply(a)[0]
@@ -87,7 +87,7 @@ VALUES = """
     torch.autograd.grad([a.sum(), b.sum()], c, retain_graph=True)[0].clone() | a.grad | a.grad[0]
     torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64) | a.new_tensor([1.0, 2.0]) | torch.arange(3.0)
     copy.deepcopy(a.detach().clone()) | torch.nn.Parameter(a) | torch.nn.Parameter(a.detach()) | torch.zeros(3).to(a)
-    a.type_as(b) | torch.from_numpy(a.detach().clone().numpy()) | a.view(a.shape) | torch.tensor(a.tolist())
+    torch.from_numpy(a.detach().clone().numpy()) | a.view(a.shape) | torch.tensor(a.tolist())
 """
 # What a line does to a, which stays where it is.
 CHANGES = """
@@ -101,7 +101,7 @@ CHANGES = """
     a.requires_grad_() | a += b | a *= 2 | a.requires_grad_(False) | a.detach().mul_(2) | a.data.mul_(2)
     a.data = a.detach() * 2 | a.grad = None | a.grad_fn; a.retain_grad() | a.grad = b.detach()
     a.grad = a.detach().clone() | del a.grad | a.view(-1)[0] = 3.0 | a.T.add_(b) | a.unbind()[0].mul_(2)
-    a.expand(2, 3).add_(1) | a.index_put_((torch.tensor([0]),), a[0] * 2)
+    a.expand(2, 3).add_(1)
     a.grad.zero_() | a.copy_(a[0]) | a[0] = a[-1]
     a[-1].copy_(b) | a.view(-1)[1:].mul_(b.view(-1)[1:]) | torch.autograd.graph.increment_version(a)
     a.requires_grad = True | a -= a | a.detach()[0] = 7.0 | a.select(-1, 0).exp_()
@@ -119,7 +119,7 @@ CHANGES = """
     a[0] = 1 | a[k:] = b[k:] | a[..., 0] += b[..., 0] | a[None] = 1.0 | a[0] = b.sum() | a[torch.tensor(0)] = 2.0
     a[[0]] = b[0] | a[a > b] = b[a > b] | a.select(0, k).copy_(b) | a[0][0] = 2.0
     with torch.no_grad(): a.expand(2, 3).masked_fill_(a > 0, 1.0) | a.narrow(0, 0, 1).zero_() | a[:1].fill_(b.sum())
-    a.diagonal().mul_(2) | a.fill_(b) | a.mul_(True) | a.add_(1.5) | a.masked_fill_(a > 1, b.sum()) | a.reciprocal_()
+    a.diagonal().mul_(2) | a.fill_(b) | a.mul_(True) | a.add_(1.5) | a.masked_fill_(a > 1, b.sum())
     a.view(-1).add_(1) | a.t().mul_(2) | a.unsqueeze(0).mul_(b) | a[0].zero_() | a[0].copy_(b[0]) | a[1].exp_()
     a.data.copy_(b) | a.detach().requires_grad_().mul_(2) | a.detach().zero_() | a.numpy()[0] = 4.0
     a.detach().numpy().fill(3.0) | (a * 1).squeeze_(0) | (a * 1).unsqueeze_(-1) | (a * 1).t_().mul_(2)

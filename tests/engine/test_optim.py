@@ -48,9 +48,7 @@ def test_steps_as_in_pytorch(name, settings, real_torch):
 
 SCHEDULES = {
     "StepLR": {"step_size": 2, "gamma": 0.5},
-    "MultiStepLR": {"milestones": [1, 3, 3], "gamma": 0.5},
     "ExponentialLR": {"gamma": 0.5},
-    "LinearLR": {"start_factor": 0.25, "total_iters": 4},
     "CosineAnnealingLR": {"T_max": 3, "eta_min": 0.1},
     "LambdaLR": {"lr_lambda": lambda epoch: 1 / (epoch + 2)},
 }

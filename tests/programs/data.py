@@ -7,19 +7,6 @@ import numpy as np
 from tests.programs.kit import program, raises
 
 
-def counting(T, count):
-    """A dataset that is only iterated over, and says its length."""
-
-    class Counting(T.utils.data.IterableDataset):
-        def __iter__(self):
-            return iter(range(count))
-
-        def __len__(self):
-            return count
-
-    return Counting()
-
-
 @program
 def samplers(T):
     D = T.utils.data
@@ -32,16 +19,6 @@ def samplers(T):
         sorted(several[:3]), sorted(several[3:6]), len(several), len(drawn), {*drawn} <= {0, 1},
         raises(lambda: D.RandomSampler([])), raises(lambda: D.BatchSampler([1], True, False)),
     ]  # fmt: skip
-
-
-@program
-def loaders_of_what_is_only_iterated_over(T):
-    D = T.utils.data
-    seen = []
-    for k in (dict(), dict(batch_size=7), dict(batch_size=7, drop_last=True)):
-        loader = D.DataLoader(counting(T, 16), **k)
-        seen += [list(loader), len(loader)]
-    return seen
 
 
 @program

@@ -43,7 +43,7 @@ def mse_warns(T):
     return [
         *(
             warned(lambda f=f: f(leaf(T, [[1.0], [2.0]]), T.ones(2)))
-            for f in (F.mse_loss, F.l1_loss, T.nn.MSELoss(), F.smooth_l1_loss, F.huber_loss)
+            for f in (F.mse_loss, F.l1_loss, T.nn.MSELoss(), F.huber_loss)
         ),
         raises(lambda: F.mse_loss(T.ones(2), T.ones(3))),
         raises(lambda: F.binary_cross_entropy(T.ones(2, 1), T.ones(2))),

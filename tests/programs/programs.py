@@ -139,13 +139,13 @@ def one_with_two_of_its_copies(T):
         (math.inf, None),
         T.optim.AdamW(net.parameters(), 0.02),
     )
-    plateau, found = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0), []
+    schedule, found = T.optim.lr_scheduler.StepLR(optimizer, 2), []
     for _ in range(5):
         x = T.randn(10, 3)
         (loss,), _ = fit(net, optimizer, lambda: n.functional.huber_loss(net(x).squeeze(1), x.prod(1)), 1)  # noqa: B023
         for old, new in zip(mean.parameters(), net.parameters(), strict=True):
             old.lerp_(new.detach(), 0.1)
-        plateau.step(loss)
+        schedule.step()
         best = min(best, (loss, copy.deepcopy(net.state_dict())), key=lambda each: each[0])
         found.append([loss, mean[0].weight.norm(), optimizer.param_groups[0]["lr"]])
     keys = net.load_state_dict(best[1])
@@ -168,7 +168,7 @@ def slopes_of_slopes_in_an_equation(T):
         return (slope(slope(u)) + u).pow(2).mean() + (u[0] - 1).pow(2).sum()
 
     optimizer = T.optim.Adam(net.parameters(), 0.01)
-    scheduler = T.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, total_steps=8)
+    scheduler = T.optim.lr_scheduler.CosineAnnealingLR(optimizer, 8)
     return [fit(net, optimizer, loss, 6, scheduler), t.grad, scheduler.get_last_lr()]
 
 
@@ -186,6 +186,6 @@ def messages_along_edges(T):
         weight = (score - score.max()).exp()
         weight = weight / T.zeros(6).scatter_add(0, target, weight)[target]
         gathered = T.zeros(6, 5).index_add(0, target, h[source] * weight[:, None])
-        return F.cross_entropy(net[2](F.dropout(F.elu(gathered), 0.3)), labels)
+        return F.cross_entropy(net[2](F.dropout(F.silu(gathered), 0.3)), labels)
 
     return fit(net, T.optim.Adagrad(net.parameters(), 0.05, weight_decay=1e-3), loss, 5)

@@ -297,12 +297,3 @@ def equal_to_extreme(x, result, dim, keepdim):
 def total_of(mask, dim, x):
     """How many places of a mask are true along a dimension, which is kept, in the type of x."""
     return np.add.reduce(mask, axis=dim, keepdims=True, dtype=np.int64).astype(x.dtype)
-
-
-def median(x):
-    """The lower of the middle elements; NaN when there is one."""
-    if not x.size:
-        raise RuntimeError("median(): expected at least one element")
-    if x.dtype.kind == "f" and np.isnan(x).any():
-        return np.asarray(np.nan, x.dtype)
-    return np.sort(x, axis=None)[(x.size - 1) // 2]

@@ -203,15 +203,6 @@ def as_strided(x, size, stride, offset):
     return part_of(Storage(x).array.ravel(order="K"), size, stride, offset)
 
 
-def windows_along(x, dim, size, step):
-    """All windows of a dimension, as the last dimension; a view that can be written to."""
-    steps = list(x.strides)
-    steps[dim] *= step
-    shape = list(x.shape)
-    shape[dim] = (x.shape[dim] - size) // step + 1
-    return np.lib.stride_tricks.as_strided(x, (*shape, size), (*steps, x.strides[dim]))
-
-
 def diagonal(x, offset, dim1, dim2):
     """The diagonal of two dimensions, as the last dimension; a view that can be written to."""
     result = np.diagonal(x, offset, dim1, dim2)

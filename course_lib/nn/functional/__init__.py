@@ -9,9 +9,9 @@ from course_lib.surface import left_out as _left_out
 
 __all__ = """
     Tensor avg_pool2d batch_norm binary_cross_entropy binary_cross_entropy_with_logits conv1d conv2d
-    cosine_similarity cross_entropy dropout elu embedding gelu glu huber_loss kl_div l1_loss layer_norm leaky_relu
-    linear log_softmax logsigmoid max_pool2d mse_loss nll_loss normalize one_hot pad relu relu_ rms_norm
-    scaled_dot_product_attention sigmoid silu smooth_l1_loss softmax softplus tanh threshold
+    cross_entropy dropout embedding gelu glu huber_loss l1_loss layer_norm leaky_relu
+    linear log_softmax logsigmoid max_pool2d mse_loss nll_loss normalize one_hot pad relu relu_
+    scaled_dot_product_attention sigmoid silu softmax softplus tanh
 """.split()
 for _file in (activations, convolution, losses, normalizing, linear):
     globals().update({name: value for name, value in vars(_file).items() if name in __all__})

@@ -39,18 +39,6 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
     return (rows.leaky_relu_over_ if inplace else rows.leaky_relu)(input, negative_slope)
 
 
-@with_argument_errors_later
-def elu(input, alpha=1.0):
-    """input where it is positive, alpha * (exp(input) - 1) elsewhere."""
-    return rows.elu(input, alpha)
-
-
-@with_argument_errors_later
-def threshold(input, threshold, value):
-    """input where it is above the threshold, `value` elsewhere."""
-    return rows.threshold(input, threshold, value)
-
-
 def gelu(input, approximate="none"):
     """input times the chance that a standard normal number is below it; "tanh" approximates that chance."""
     if approximate not in ("none", "tanh"):

@@ -89,17 +89,6 @@ def l1_loss(input, target, *, reduction="mean"):
 
 
 @with_argument_errors_later
-def smooth_l1_loss(input, target, *, reduction="mean", beta=1.0):
-    """Squared differences (divided by 2 beta) below beta, magnitudes beyond."""
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    if beta == 0:
-        return l1_loss(input, target, reduction=reduction)
-    input, target = same_size(input, target)
-    return rows.smooth_l1_loss(input, target, reduction_number(reduction), beta)
-
-
-@with_argument_errors_later
 def huber_loss(input, target, *, reduction="mean", delta=1.0):
     """Half squared differences up to delta, straight lines of slope delta beyond."""
     if delta <= 0:
@@ -249,25 +238,3 @@ def spread_loss(logs, target, weight, ignore_index, reduction, dim):
         return reduced(losses, reduction)
     counts = counted if weight is None else weight[target * counted] * counted
     return composites.sum(losses) / composites.sum(counts)
-
-
-@with_argument_errors_later
-def kl_div(input, target, *, reduction="mean", log_target=False):
-    """target * (log(target) - input), with input as log probabilities; "batchmean" is what the textbooks mean."""
-    if not (input.is_floating_point() and target.is_floating_point()):
-        raise RuntimeError("kl_div: Integral inputs not supported.")
-    if reduction == "mean":
-        warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size."
-            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-            "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2,
-        )
-    if log_target:
-        difference = target - input  # first: C++ computes operands from right to left
-        losses = rows.exp(target) * difference
-    else:
-        product = target * input  # first, as in PyTorch: hooks on saved tensors see it
-        losses = rows.xlogy(target, target) - product
-    if reduction == "batchmean":
-        return composites.sum(losses) / input.shape[0] if input.dim() else composites.sum(losses)
-    return reduced(losses, reduction)

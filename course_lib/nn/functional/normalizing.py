@@ -8,11 +8,9 @@ import numpy as np
 
 from course_lib.arrays.kernels import floats
 from course_lib.arrays.memory import check_cast
-from course_lib.autograd.grad_mode import no_grad
 from course_lib.engine.arguments import tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import writable_array
-from course_lib.nn.functional.losses import broadcast
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.parsing import with_argument_errors_later
@@ -46,17 +44,6 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     shape = checked_shape("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     check_kinds("LayerNormKernelImpl", input, weight, bias)
     return rows.native_layer_norm(input, shape, weight, bias, eps)[0]
-
-
-@with_argument_errors_later
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """The input divided by the root of the mean of its squares over the last dimensions, times weight."""
-    shape = checked_shape("rms_norm", input, normalized_shape, weight=weight)
-    check_kinds("rms_norm", input)
-    dims = tuple(range(-len(shape), 0))
-    eps = float(np.finfo(input.array.dtype).eps) if eps is None else eps
-    scaled = input * rows.rsqrt(rows.add_number(composites.mean(composites.pow(input, 2), dims, True), eps))
-    return scaled if weight is None else scaled * weight
 
 
 def checked_shape(function, input, normalized_shape, **vectors):
@@ -109,16 +96,3 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
     """input divided by its p-norm along dim (but at least eps)."""
     length = rows.clamp_min(input.norm(p, dim, True), eps)
     return input / composites.expand(length, input.shape)
-
-
-@with_argument_errors_later
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The inner product of two tensors along dim, each scaled to length 1 first."""
-    kinds = [x.dtype for x in (x1, x2) if x.is_floating_point()]
-    x1, x2 = broadcast(*(x if x.is_floating_point() or not kinds else x.to(kinds[0]) for x in (x1, x2)))
-    lengths = [rows.clone(x.norm(2, dim, True)) for x in (x1, x2)]
-    with no_grad():
-        for length in lengths:
-            rows.clamp_min_(length, eps)
-    second = x2 / lengths[1]  # first, as in PyTorch: hooks on saved tensors see it
-    return composites.sum((x1 / lengths[0]) * second, dim)

@@ -3,12 +3,11 @@
 PyTorch: aten/src/ATen/native (BinaryOps.cpp, Pow.cpp, TensorCompare.cpp).
 """
 
-import numpy as np
 
 from course_lib.arrays import dtypes
 from course_lib.arrays.kernels.checks import floats
 from course_lib.arrays.memory import check_cast
-from course_lib.engine.arguments import number_of, rank
+from course_lib.engine.arguments import number_of
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
 from course_lib.engine.tensor import Tensor, new_tensor
@@ -136,18 +135,5 @@ def round(input, *, decimals=0):
     factor = 10.0 ** abs(decimals)
     result = rows.round(input * factor) / factor if decimals > 0 else rows.round(input / factor) * factor
     return named(result, "RoundBackward1")
-
-
-def result_type(tensor1, tensor2):
-    """The dtype of a result made of two operands, tensors or numbers."""
-    pairs = [
-        (t.array.dtype, rank(t)) if isinstance(t, Tensor) else (dtypes.of_number(t), 0) for t in (tensor1, tensor2)
-    ]
-    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type(pairs))]
-
-
-def promote_types(type1, type2):
-    """The smallest dtype that holds the elements of both."""
-    return dtypes.FROM_NUMPY[np.dtype(dtypes.result_type([(type1.numpy, 2), (type2.numpy, 2)]))]
 
 

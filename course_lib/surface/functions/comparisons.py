@@ -111,14 +111,3 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True when all elements agree within atol + rtol * |other|."""
     check_close(input, other)
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
-
-
-def isin(elements, test_elements):
-    """True where an element is one of test_elements."""
-    values, wanted = (getattr(each, "array", each) for each in (elements, test_elements))
-    return without_gradient(np.isin(values, wanted))
-
-
-def is_nonzero(input):
-    """The truth of the one element; RuntimeError when there is not exactly one."""
-    return bool(input)

@@ -198,31 +198,6 @@ def check_floating(A, name):
     return A
 
 
-def cross(input, other, dim=None):
-    """The vector perpendicular to two vectors of three elements along a dimension."""
-    if dim is None:
-        dim = next((d for d, n in enumerate(input.array.shape) if n == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
-    back = dimension(input, dim) - input.array.ndim
-    sizes = input.array.shape[back], other.array.shape[back]
-    if sizes != (3, 3):
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
-    (a, b), (c, d) = ([shapes.roll(t, step, back) for step in (-1, 1)] for t in (input, other))
-    return a * d - b * c
-
-
-def cdist(x1, x2, p=2.0):
-    """The p-norm of the difference of each row of x1 and each row of x2."""
-    if not p >= 0 or builtins.min(x1.array.ndim, x2.array.ndim) < 2:
-        shapes_given = f"{list(x1.shape)} and {list(x2.shape)}"
-        raise RuntimeError(f"cdist takes tensors of at least 2 dimensions and p >= 0, not {shapes_given} with p={p}")
-    if x1.shape[-1] != x2.shape[-1]:
-        sides = f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. {sides}")
-    return named(reductions.norm(rows.unsqueeze(x1, -2) - rows.unsqueeze(x2, -3), p, -1), "CdistBackward0")
-
-
 def einsum(equation, *operands):
     """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
@@ -276,7 +251,8 @@ def in_order(tensor, term, letters):
             if sizes[places[letter]] != sizes[len(places)]:
                 raise RuntimeError(f"einsum(): {letter!r} stands twice in {term!r}, for two sizes of {list(sizes)}")
             tensor = shapes.diagonal(tensor, 0, places[letter], len(places))
-            tensor = shapes.movedim(tensor, -1, places[letter])
+            order = list(range(tensor.array.ndim - 1))  # the diagonal comes last
+            tensor = shapes.permute(tensor, [*order[: places[letter]], -1, *order[places[letter] :]])
         else:
             places[letter] = len(places)
     for letter in letters:

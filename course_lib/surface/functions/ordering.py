@@ -8,7 +8,6 @@ import numpy as np
 from course_lib.engine.arguments import dimension
 from course_lib.engine.build import rows
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.dimensions import check_kept, filled
 from course_lib.surface.functions.results import pair, without_gradient
 
 
@@ -36,40 +35,3 @@ def nonzero(input, *, as_tuple=False):
     found = found[: input.array.ndim]
     lines = np.stack(found) if found else np.zeros((0, int(bool(input.array))), np.int64)
     return without_gradient(np.array(lines.T, order="F"))  # by columns, as in PyTorch
-
-
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different elements in order, and on request where each element is among them and how often it occurs."""
-    axis = None if dim is None else dimension(input, dim)
-    values, _, inverse, counts = np.unique(input.array, True, True, True, axis, equal_nan=False)
-    answer = [without_gradient(values)]
-    shape = input.array.shape if dim is None else (-1,)
-    answer += [without_gradient(inverse.reshape(shape))] if return_inverse else []
-    answer += [without_gradient(counts)] if return_counts else []
-    return answer[0] if len(answer) == 1 else tuple(answer)
-
-
-def median(input, dim=None, keepdim=False):
-    """The lower of the middle elements: of all, or (values, indices) along a dimension."""
-    if dim is None:
-        check_kept("median", keepdim)
-        return rows.median_all(input)
-    return at_place_in_order("median", input, dim, keepdim, lambda length: (length - 1) // 2)
-
-
-def kthvalue(input, k, dim=-1, keepdim=False):
-    """(values, indices) of the k-th smallest element along a dimension."""
-    return at_place_in_order("kthvalue", input, dim, keepdim, lambda length: k - 1)
-
-
-def at_place_in_order(name, input, dim, keepdim, place):
-    """(values, indices) of the element at one place of the order along a dimension; errors when there is none."""
-    dim = filled(name, input, dim)
-    length = input.array.shape[dim] if input.array.ndim else 1
-    if not 0 <= place(length) < length:
-        raise RuntimeError(f"{name}(): selected number k out of range for dimension {dim}")
-    parts = sort(input, dim)
-    if input.array.ndim:
-        parts = [shapes.narrow(part, dim, place(length), 1) for part in parts]
-        parts = parts if keepdim else [shapes.squeeze(part, dim) for part in parts]
-    return pair(name, parts)

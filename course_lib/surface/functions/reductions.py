@@ -173,15 +173,3 @@ def cumsum(input, dim, *, dtype=None):
 def cumprod(input, dim, *, dtype=None):
     """Running products along a dimension."""
     return rows.cumprod(input if dtype is None else input.to(dtype), dim)
-
-
-def var_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
-    """(variance, mean) over dimensions."""
-    over = None if isinstance(dim, bool) else dim
-    return var(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)
-
-
-def std_mean(input, dim=None, unbiased=True, keepdim=False, *, correction=1):
-    """(standard deviation, mean) over dimensions."""
-    over = None if isinstance(dim, bool) else dim
-    return std(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)

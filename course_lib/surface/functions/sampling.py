@@ -22,17 +22,6 @@ def normal_(input, mean=0.0, std=1.0, *, generator=None):
     return rows.normal_(input, creation.normal_values(input, mean, std, generator))
 
 
-def random_(input, *bounds, generator=None):
-    """Overwrite the tensor with whole numbers from a up to but without b: random_(a, b), random_(b), or anything."""
-    largest = {"f": 2 ** (24 if input.array.dtype.itemsize == 4 else 53), "i": 2**63 - 1, "b": 1}
-    low, high = bounds if len(bounds) == 2 else (0, bounds[0] if bounds else largest[input.array.dtype.kind] + 1)
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    (draw, source), like = creation.source_of(generator), writable_array(input)
-    drawn = draw.whole_numbers(source, like.size, int(low), int(high))
-    return rows.random_(input, draw.in_memory_order(drawn, like))
-
-
 def bernoulli_(input, p=0.5, *, generator=None):
     """Overwrite the tensor with ones, with probability p (a number, or one for each element), and zeros."""
     chance, kind = (p.array, p.array.dtype) if isinstance(p, Tensor) else (p, np.float64)
@@ -65,14 +54,6 @@ def bernoulli(input, p=None, *, generator=None):
     return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
 
-def randint_like(input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Random integers from low up to but without high, in the shape and type of `input`, laid out like it."""
-    low, high = (0, low) if high is None else (low, high)
-    drawn = creation.randint(low, high, (input.numel(),), generator=generator).array
-    laid_out = creation.source_of()[0].in_memory_order(drawn, writable_array(creation.zeros_like(input)))
-    return creation.finish(laid_out, dtype or input.dtype, requires_grad, device)
-
-
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Places drawn with chances in proportion to the elements of a vector, or of each row of a matrix."""
     weights = input.array
@@ -96,12 +77,3 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         arrivals = lines / times.reshape(lines.shape)
         drawn = np.argsort(-arrivals, axis=-1, kind="stable")[:, :num_samples]
     return without_gradient(np.array(drawn, np.int64).reshape(*weights.shape[:-1], num_samples))
-
-
-def exponential_(input, lambd=1.0, *, generator=None):
-    """Overwrite the tensor with random waiting times, 1 / lambd long on average."""
-    creation.floating("exponential_", input.dtype)
-    if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    (draw, source), like = creation.source_of(generator), writable_array(input)
-    return rows.uniform_(input, draw.in_memory_order(draw.waiting_times(source, like.size) / lambd, like))

@@ -5,17 +5,13 @@ PyTorch: aten/src/ATen/native (TensorShape.cpp, TensorTransformations.cpp).
 
 import math
 
-import numpy as np
-
 from course_lib.arrays import kernels
 from course_lib.arrays.messages import warn_once
 from course_lib.engine.arguments import dimension, whole_number
 from course_lib.engine.build import rows
-from course_lib.engine.fit import unbroadcast
-from course_lib.engine.tensor import Tensor, new_tensor, writable_array
+from course_lib.engine.tensor import Tensor, writable_array
 from course_lib.surface.creation import sizes_from
 from course_lib.surface.functions.dimensions import check_distinct, dims_of
-from course_lib.surface.functions.results import without_gradient
 from course_lib.surface.joining import cat
 
 
@@ -124,47 +120,6 @@ def as_strided(input, size, stride, storage_offset=None):
     return rows.as_strided(input, size, stride, offset, offset - input.storage_offset())
 
 
-def unfold(input, dimension, size, step):
-    """A view of all windows of a dimension: `size` long, `step` apart; they become the last dimension."""
-    dim, length = length_along("unfold", input, dimension)
-    if not 0 <= size <= length or step <= 0:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}, step is {step}")
-    return rows.unfold(input, dim, size, step)
-
-
-def sum_to_size(input, *size):
-    """The tensor summed over the dimensions along which `size` would be expanded to its shape."""
-    size, shape = sizes_from(size), input.array.shape
-    if not kernels.can_be_summed(shape, size):
-        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
-    return unbroadcast(input, size, input.array.dtype)
-
-
-def unflatten(input, dim, sizes):
-    """One dimension seen as several."""
-    dim, length = length_along("unflatten", input, dim)
-    sizes, shape = kernels.complete_shape(length, sizes_from((sizes,))), input.array.shape
-    return view(input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
-
-
-def movedim(input, source, destination):
-    """Dimensions moved to other places; the rest keep their order."""
-    sources, targets = (
-        [dimension(input, d) for d in ([dims] if isinstance(dims, int) else dims)] for dims in (source, destination)
-    )
-    if not len(sources) == len(set(sources)) == len(targets) == len(set(targets)):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: {source} and {destination}")
-    rest = iter([d for d in range(input.array.ndim) if d not in sources])
-    place = dict(zip(targets, sources, strict=True))
-    return permute(input, [place[d] if d in place else next(rest) for d in range(input.array.ndim)])
-
-
-def tile(input, *dims):
-    """Copies side by side; missing dimensions in front are 1."""
-    dims = sizes_from(dims)
-    return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
-
-
 def vstack(tensors):
     """Tensors joined as rows."""
     tensors = [view(t, (1, 1)) if t.array.ndim == 0 else t for t in tensors]
@@ -268,16 +223,3 @@ def roll(input, shifts, dims=()):
     if len(dims) != len(shifts) and (dims or len(shifts) != 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return rows.roll(input, shifts, tuple(dimension(input, d) for d in dims))
-
-
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
-    """Each element (or slice along dim) repeated in its place; of one tensor, each place as often as it says."""
-    if repeats is None:
-        return without_gradient(np.repeat(np.arange(input.array.size), input.array))
-    if dim is None:
-        input, dim = reshape(input, -1), 0
-    dim, length = length_along("repeat_interleave", input, dim)
-    times = np.asarray(getattr(repeats, "array", repeats))
-    if times.ndim > 1 or times.size not in (1, length) or times.dtype.kind != "i" or np.any(times < 0):
-        raise RuntimeError(f"Repeats must be non-negative: a whole number, or one for each of {length}. Got {repeats}")
-    return rows.index_select(input, dim, new_tensor(np.repeat(np.arange(length), times)))

@@ -1,5 +1,5 @@
 # Thin over course.py, which works the same without make:  python3 course.py help
-PYTHON ?= $(shell command -v python3 || command -v python)
+PYTHON ?= $(or $(shell command -v python3 || command -v python),python3)
 # The tools need PyTorch and pytest: take the environment that `make test` has made, if it is there.
 TOOLS_PYTHON ?= $(or $(wildcard .venv/bin/python .venv/Scripts/python.exe),$(PYTHON))
 PORT ?=

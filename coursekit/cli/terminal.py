@@ -1,5 +1,6 @@
 """What is said in the terminal: lines, problems, and how far a long command is."""
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -35,7 +36,7 @@ def tail(text: str, lines: int = 15) -> str:
 class Bar:
     """How far a long piece of work is, in one line: drawn anew on a screen, said now and then into a pipe."""
 
-    WIDTH = 24
+    WIDTH = 20
 
     def __init__(self, every: float = 10.0) -> None:
         self.stream = out or sys.stdout
@@ -54,14 +55,15 @@ class Bar:
         filled = "#" * round(self.WIDTH * self.share)
         line = f"  [{filled:.<{self.WIDTH}}] {100 * self.share:3.0f} %  {now - self.began:3.0f} s  {words}"
         if self.live:
-            print("\r" + line.ljust(78)[:78], end="", file=self.stream, flush=True)
+            room = shutil.get_terminal_size().columns - 1
+            print("\r" + line.ljust(room)[:room], end="", file=self.stream, flush=True)
         else:
             echo(line)
 
     def clear(self) -> None:
         """Take the line from the screen, so that words can follow."""
         if self.live:
-            print("\r" + " " * 78 + "\r", end="", file=self.stream, flush=True)
+            print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", file=self.stream, flush=True)
 
 
 def run_under(bar: Bar, command: list[str], log: Path, state: Callable[[], tuple[float, str]],

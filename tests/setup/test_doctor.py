@@ -106,6 +106,7 @@ def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):
     assert "no_such_module_at_all" in full["broken"]["torn"]
 
 
+@pytest.mark.check
 def test_the_doctor_works_in_a_read_only_home(tmp_path):
     """Run for real without a home that can be written to: no gap but course_lib's, nothing on stderr, and the status
     is 1 exactly when one of the lines is a gap."""

@@ -1,6 +1,7 @@
 """Which Python runs the course, when it is renewed, and what is said when that fails."""
 
 import importlib.metadata
+import io
 import json
 import os
 import socket
@@ -312,8 +313,26 @@ def test_long_work_says_now_and_then_how_far_it_is(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
 
     assert (0, ["said\n"], "said\n") == (status, heard, (tmp_path / "log").read_text())
-    assert "  [############............]  50 %    0 s  half" in lines
+    assert "  [##########..........]  50 %    0 s  half" in lines
     assert "50 %" in lines[-1] and "back" in lines[-1]
+
+
+def test_on_a_screen_the_bar_is_one_line_that_is_drawn_anew(monkeypatch):
+    """It returns to the line's beginning, never runs over the screen's edge, and leaves an empty line."""
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr(terminal, "out", screen)
+    monkeypatch.setenv("COLUMNS", "60")
+    bar = terminal.Bar()
+    for share in (0.5, 1.5):
+        bar.spoke -= 1
+        bar.show(share, "fetching " + "x" * 99)
+    bar.clear()
+    first, second, empty = screen.getvalue().split("\r")[1:-1]
+
+    assert "\n" not in screen.getvalue()
+    assert first.startswith("  [##########..........]  50 %") and second.startswith("  [####################] 100 %")
+    assert [59, 59] == [len(first), len(second)] and not empty.strip()
 
 
 def test_the_number_of_packages_that_is_announced_is_that_of_the_set_up():
@@ -355,7 +374,7 @@ def bare(monkeypatch, **more):
 NOBODY = "http://127.0.0.1:9/simple"  # a port on which nobody listens
 
 
-@pytest.mark.parametrize("how", ["nobody", "proxy"])
+@pytest.mark.parametrize("how", ["nobody", pytest.param("proxy", marks=pytest.mark.check)])
 def test_without_a_network_the_set_up_fails_at_once_in_one_sentence(root, monkeypatch, hanging_proxy, how):
     """Nobody listens, or a proxy hangs: in some seconds it is said who was asked and what to do; nothing is made."""
     more = {"http_proxy": hanging_proxy, "PIP_INDEX_URL": "http://index.invalid/simple"}

@@ -225,6 +225,7 @@ def test_open_for_real(opened, clone):
     assert server.find_running(workspace.Copies(clone / "notebooks", clone / "my_course")) is None
 
 
+@pytest.mark.check
 def test_two_opens_at_one_moment_start_one_server(clone, tmp_path, opened_words):
     """Two terminals open the folder together: the second waits for the first, and both name one address."""
     first, second = opened_words(2)

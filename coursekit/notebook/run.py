@@ -67,8 +67,15 @@ def outcome(program, args):
                 shown.append(value)
             elif value is not None:
                 end.append(f"returns {value!r}")
-    said = [one_line(each.message) for each in warned if not ANOMALY.match(str(each.message))]
-    return shown, "\n".join(filter(None, [*said, printed.getvalue().rstrip(), *end])), error
+    said = [in_short(each.message) for each in warned if not ANOMALY.match(str(each.message))]
+    return shown, "\n".join(filter(None, [*dict.fromkeys(said), printed.getvalue().rstrip(), *end])), error
+
+
+def in_short(warning):
+    """The name of a warning and its first sentence: PyTorch adds advice, and the place in its C++ that gave it."""
+    text = one_line(warning)
+    first = re.split(r"(?<=[.!?]) ", text)[0]
+    return first if first == text else f"{first} …"
 
 
 # Anomaly mode's traceback, of which a page would have no two alike.

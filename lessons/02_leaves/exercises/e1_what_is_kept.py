@@ -1,4 +1,4 @@
-"""Exercise 02.5: what is kept?"""
+"""Exercise 02.1: what is kept?"""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
@@ -58,7 +58,7 @@ WRONG_KEPT = {  # (product, what was said to be kept): name of the mistake
 KEPT = {"h1": [], "h2": ["h1"], "h3": ["C"], "h4": ["h3", "D"]}
 
 EXERCISE = Exercise(
-    id="02.5", kind="predict saved", title="What is kept?", minutes=5, difficulty=2,
+    id="02.1", kind="predict saved", title="What is kept?", minutes=5, difficulty=2,
     question="`h1 = x @ A; h2 = h1 @ B; h3 = h2 @ C; h4 = h3 @ D`; only B and D require grad. Which of its two "
     "operands does each node keep?",
     name="kept", starter='kept = {"h1": None, "h2": None, "h3": None, "h4": None}',

@@ -1,4 +1,4 @@
-"""Exercise 02.3: small weights."""
+"""Exercise 02.2: small weights."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from lessons.shared import near, numbers
@@ -41,7 +41,7 @@ def small_weights_are_wrong(answer, torch, values):
 SMALL = "def small_weights(torch, values):\n"
 
 EXERCISE = Exercise(
-    id="02.3", kind="repair", title="Small weights", minutes=5, difficulty=1, puzzles=(10,),
+    id="02.2", kind="repair", title="Small weights", minutes=5, difficulty=1, puzzles=(10,),
     question="Return a float64 leaf that requires grad, with the given values times 0.01.",
     name="small_weights",
     starter=SMALL + "    w = torch.tensor(values, requires_grad=True)\n    return w.double() * 0.01",

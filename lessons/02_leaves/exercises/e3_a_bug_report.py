@@ -1,11 +1,11 @@
-"""Exercise 02.4: A bug report."""
+"""Exercise 02.3: A bug report."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import called, near, nodes_behind, numbers
 
 
 def mean_squared(w, xs, ts):
-    """The loss of exercise 02.4 in plain numbers."""
+    """The loss of exercise 02.3 in plain numbers."""
     errors = [sum(a * b for a, b in zip(w, x, strict=True)) - t for x, t in zip(xs, ts, strict=True)]
     return sum(error * error for error in errors) / len(errors)
 
@@ -87,7 +87,7 @@ SOLVED = (
 )
 
 EXERCISE = Exercise(
-    id="02.4", kind="diagnose", title="A bug report", minutes=8, difficulty=2, puzzles=(11,),
+    id="02.3", kind="diagnose", title="A bug report", minutes=8, difficulty=2, puzzles=(11,),
     question="“My model does not learn.” Repair loss_of: the same value, and after loss.backward() the gradient is in "
     "w.grad.",
     name="loss_of", starter=LOSS,

@@ -1,4 +1,4 @@
-"""Exercise 02.1: who is what?"""
+"""Exercise 02.4: who is what?"""
 
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
@@ -77,7 +77,7 @@ def state_but(**changed):
 
 
 EXERCISE = Exercise(
-    id="02.1", kind="predict state", title="Who is what?", minutes=5, difficulty=1, puzzles=(10,),
+    id="02.4", kind="predict state", title="Who is what?", minutes=5, difficulty=1, puzzles=(10,),
     question="For each of c to g, after the last line: is it a leaf, does it require grad, has it a .grad?"
     "\n\n```python\n"
     + STATE_PROGRAM + "```",

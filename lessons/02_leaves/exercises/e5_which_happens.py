@@ -1,4 +1,4 @@
-"""Exercise 02.2: which happens?"""
+"""Exercise 02.5: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -19,7 +19,7 @@ HAPPENS = {
 
 
 def what_happens(torch, letter):
-    """Run one program of exercise 02.2 and compare w.grad with the slope of w * x, which is x."""
+    """Run one program of exercise 02.5 and compare w.grad with the slope of w * x, which is x."""
     values = [3.0, 4.0]
     space = {
         "x": torch.tensor(values),
@@ -35,7 +35,7 @@ def what_happens(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="02.2", title="Which happens?", minutes=8, difficulty=2, puzzles=(10, 11),
+    id="02.5", title="Which happens?", minutes=8, difficulty=2, puzzles=(10, 11),
     question="Fine, raises now, raises at backward, or silently wrong (no error, but `w.grad` is not the slope of the "
     "loss)?\n\n" + "\n".join(f"- {letter}: `{program}`" for letter, program in HAPPENS.items()),
     hints=(

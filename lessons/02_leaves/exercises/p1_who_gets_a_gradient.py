@@ -47,5 +47,5 @@ EXERCISE = Predict(
                 "computed from it in the last product.", ["W1"]),
         Mistake("none", "Two of the six are leaves that require grad, and the loss was computed from both.", []),
     ),
-    reveals=("W2: None", "`W1` and `W3` have one"),
+    reveals=("W2: None", "`W1` and `W3` have a gradient"),
 )  # fmt: skip

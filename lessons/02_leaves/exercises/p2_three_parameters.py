@@ -44,5 +44,5 @@ EXERCISE = Predict(
         Mistake("float computes", "float() makes float32. The tensor is float32 already, so what is there to "
                 "compute, and what is handed back?", []),
     ),
-    reveals=("w result None", "`u` is a leaf"),
+    reveals=("'w': None", "`u` is a leaf"),
 )  # fmt: skip

@@ -9,6 +9,8 @@ import ast
 import contextlib
 import dis
 import functools
+import importlib
+import importlib.util
 import inspect
 import linecache
 import re
@@ -188,8 +190,23 @@ class Calls:
         return [] if self.guard is None else self.guard.findings
 
 
+LEFT_TO_PYTORCH = "and this course leaves it to PyTorch"  # in the error of a name that our engine leaves out
+
+
 def judge(exercise, answer, torch, seconds=bounds.SECONDS):
-    """The Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises."""
+    """The Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises.
+
+    An answer that uses a name which our engine leaves out is judged on PyTorch, if that is here and finds it right.
+    """
+    result = judge_on(exercise, answer, torch, seconds)
+    if LEFT_TO_PYTORCH in result.text and torch.__name__ != "torch" and importlib.util.find_spec("torch"):
+        there = judge_on(exercise, answer, importlib.import_module("torch"), seconds)
+        result = there if there.outcome == CORRECT else result
+    return result
+
+
+def judge_on(exercise, answer, torch, seconds):
+    """The Result for one answer on this library."""
     calls = Calls()
     engines = loaded_engines(torch)
     if exercise.prepare is not None:

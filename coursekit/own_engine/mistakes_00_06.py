@@ -417,6 +417,66 @@ def buffer_replaced(torch):
     return x.grad is not None and x.grad.item() == 1
 
 
+COUNTED = ("                    waits[to] -= 1\n                    ready += [to] if waits[to] == 0 else []\n",
+           "                    ready += [to] if to not in ready else []\n")  # fmt: skip
+NEWEST = ("            ready.sort(key=lambda node: node.number)\n            node = ready.pop()  # the newest; a "
+          "leaf's accumulator before all others\n", "            node = ready.pop(0)\n")  # fmt: skip
+
+
+@mistake(4, "The slopes are right, but some nodes run several times in one pass: each gradient that arrives sends them "
+         "off again, and on a larger graph that takes for ever. A node runs once, when its count is down to 0.",
+         COUNTED, NEWEST, only=True)  # fmt: skip
+def runs_again(torch):
+    h = leaf(torch, 1.0)
+    for _ in range(6):
+        h = h * 1.0 * 1.0 + h
+    ran = nodes_called(h)
+    return len(ran) > len({id(node) for node in ran})
+
+
+@mistake(4, "The slopes are right. But of several nodes that are ready your engine does not take the newest one, as "
+         "step 3 asks. PyTorch does, and so hooks and accumulators are called in its order.",
+         NEWEST, only=True)  # fmt: skip
+def not_the_newest(torch):
+    x = leaf(torch)
+    older, newer = x * 2.0, x * 3.0
+    found = []
+    for total in (older + newer, newer + older):
+        ran = [id(node) for node in nodes_called(total)]
+        found += [ran.index(id(each.grad_fn)) for each in (newer, older) if id(each.grad_fn) in ran]
+    return len(found) == 4 and (found[0] > found[1] or found[2] > found[3])
+
+
+def nodes_called(result):
+    """The nodes that are called in a pass, in order; none for an engine that does not call its nodes."""
+    nodes, ran, inside = [result.grad_fn], [], []
+    for node in nodes:
+        nodes += [to for to, _ in node.next_functions if to is not None and to not in nodes]
+    kinds = {kind for node in nodes for kind in type(node).__mro__ if "__call__" in vars(kind)}
+    begun = {kind: kind.__call__ for kind in kinds}
+
+    def counting(call):
+        def counted(self, *args):
+            if not inside:  # a class that calls its parent's is one run
+                ran.append(self)
+            inside.append(self)
+            try:
+                return call(self, *args)
+            finally:
+                inside.pop()
+
+        return counted
+
+    try:
+        for kind, call in begun.items():
+            kind.__call__ = counting(call)
+        result.backward()
+    finally:
+        for kind, call in begun.items():
+            kind.__call__ = call
+    return ran
+
+
 # --- 05: where gradients end up ----------------------------------------------------------------------------
 
 

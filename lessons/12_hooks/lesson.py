@@ -264,10 +264,10 @@ draw(loss, detail=0)
 # Now `turn` stands on one of the two ways, and 5 − 3 = 2 arrives at `h`.
 
 # %% [markdown]
-# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, in memory of its own, for the head that is to be misled.
+# **12.4 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, for the head that is to be misled.
 #
 # - When a gradient comes back to `r`, `-strength` times as much goes on to `h`. Do not cut its history: lesson 13 will need it.
-# - What else is computed from `h` gets its ordinary gradient. So does `z`, if somebody does `r.add_(z)`.
+# - What else is computed from `h` gets its ordinary gradient. So does `z`, if somebody computes `r + z`.
 # - In evaluation `h` may require no grad.
 
 

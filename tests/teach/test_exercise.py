@@ -5,6 +5,7 @@ import types
 
 import pytest
 
+import course_lib
 from coursekit.judge.exercise import define, engine_for, judge, not_yet
 from tests.teach.exercise_samples import DOUBLE, SAVED, changed
 
@@ -185,3 +186,12 @@ def test_the_answers_own_torch_is_the_engine(torch):
     for answer in (function, functools.partial(function), cls, {"a": [1, (torch.ones(1),)]}):
         assert engine_for(answer, other) is torch
     assert engine_for([1, "a", None], other) is other
+
+
+def test_a_name_that_is_left_to_pytorch_is_judged_there(real_torch):
+    """A right answer with a name that our engine leaves out is right where PyTorch is; a wrong one is told why."""
+    source = "def double(x):\n    first, second = (x.repeat(2) * {}).tensor_split(2)\n    return first + second * 0\n"
+    right, wrong = (judge(DOUBLE, define(source.format(n), "double", None, "a cell"), course_lib) for n in (2, 5))
+
+    assert "correct" == right.outcome
+    assert "error in your code" == wrong.outcome and "leaves it to PyTorch" in wrong.text

@@ -21,7 +21,7 @@ def check_03_p4(answer, torch):
         (1.0, 1.0): "no difference",
         (3.0, 3.0): "always three",
         (3.0, 1024.0): "three at one",
-        (1.0, 32.0): "the width",
+        (1.0, 32.0): "without the first table",
         (1.0, 1024.0**2): "squared",
         (1.0, 1 / 1024): "upside down",
     }
@@ -48,8 +48,9 @@ EXERCISE = Exercise(
         Mistake("always three", "3 is how many inputs the small network has. This one has n.", "answer = (3, 3)"),
         Mistake("three at one", "The second number is right. With a single input there is a single forward sweep.",
                 "answer = (3, 1024)"),
-        Mistake("the width", "The width of the hidden layers makes every sweep dearer, forwards and backwards alike. "
-                "What counts is how many sweeps there are.", "answer = (1, 32)"),
+        Mistake("without the first table", "These are the numbers if no sweep multiplies by the identity that it "
+                "begins with, but takes its first table as it is. The sweeps of this lesson do multiply: there is a "
+                "whole one for each input.", "answer = (1, 32)"),
         Mistake("squared", "The number of forward multiplications does grow with the square of n. But the backward "
                 "sweep grows as well, since its last table has n columns.", "answer = (1, 1048576)"),
         Mistake("upside down", "The question is how many times as many the forward sweeps need.",

@@ -25,8 +25,7 @@ def checked(answer, torch):
             if verdict:
                 return verdict
     many = array(torch, 1000, requires_grad=True)
-    if not torch.equal(answer(-300.3)(many * 1), many):
-        return almost("last digits")
+    exact = torch.equal(answer(-300.3)(many * 1), many)
     plain = array(torch, 3)
     if not alike(layers[0](plain), plain):
         return almost("other values")
@@ -44,6 +43,9 @@ def checked(answer, torch):
         return almost("the factor of later")
     if not alike(found, torch.full((3,), 2.0, dtype=torch.float64)):
         return not_yet("The factor was 2 in forward and 5 later. The gradient should be multiplied by 2.")
+    if not exact:
+        return correct("what comes back is multiplied by the factor. (Your values are not exactly those of x: a sum is "
+                       "rounded, and makes NaN of infinity. x * 1 is exactly x.)")  # fmt: skip
     return correct("a node of your own does the work, and the module only calls apply, or an equal of it.")
 
 
@@ -130,6 +132,7 @@ EXERCISE = Exercise(
         MODULE.replace("        return Scale.apply(x, self.factor)\n",
                        "        y, factor = x * 1, self.factor\n        if y.requires_grad:\n"
                        "            y.register_hook(lambda grad: grad * factor)\n        return y\n"),
+        MODULE.replace("return Scale.apply(x, self.factor)", "return x * self.factor + (x - x * self.factor).detach()"),
         edit("return x.view_as(x)", "return x.clone()"),
         edit("return x.view_as(x)", "return x"),
     ),
@@ -139,10 +142,6 @@ EXERCISE = Exercise(
                 edit("Scale.apply(x, self.factor)", "Scale.forward(self, x, self.factor)")),
         Mistake("other values", "The values have changed. Only the gradient should be multiplied.",
                 edit("return x.view_as(x)", "return x * factor")),
-        Mistake("last digits", "The gradient is right, but the values are not exactly those of x: they differ in the "
-                "last digits. Return x, or a view or a copy of it.",
-                MODULE.replace("return Scale.apply(x, self.factor)",
-                               "return x * self.factor + (x - x * self.factor).detach()")),
         Mistake("one gradient", "forward of the Function has two arguments, x and the factor. backward owes an answer "
                 "for each: None for the number.", edit("ctx.factor, None", "ctx.factor")),
         Mistake("writes into the gradient", "Your backward writes into the gradient that arrives, and others may hold "

@@ -108,6 +108,8 @@ def judge_norms(found, model, twin, before):
     """A verdict when the dictionary of norms is wrong, otherwise None."""
     if not isinstance(found, dict):
         return not_yet("Return the dictionary: name to norm.")
+    if any(hasattr(norm, "grad_fn") for norm in found.values()):
+        return almost("tensors kept")
     try:
         found = {name: float(norm) for name, norm in found.items()}
     except (TypeError, ValueError, RuntimeError):
@@ -235,6 +237,9 @@ EXERCISE = Exercise(
                 "wants a tensor or None from a hook.",
                 logger((UPDATE.replace("update({name: grad.norm().item()})", "setdefault(name, grad.norm().item())"),),
                        *FINALLY)),
+        Mistake("tensors kept", "The norms are tensors, and a number was asked for under each name. A log of tensors "
+                "keeps their memory, and with create_graph=True whole graphs: item() makes a number of each.",
+                logger((BOUND[0], BOUND[1].replace(".item()", ""), BOUND[2]), *FINALLY)),
         Mistake("one name", "The dictionary has one line: your function looks `name` up when it is called, and by "
                 "then the loop is over. Bind it when the function is made.",
                 logger((UPDATE.replace(", name=name", ""),), *FINALLY)),

@@ -37,10 +37,21 @@ def check(answer, torch):
             return not_yet("Called twice for one h, the two branches disturb each other.")
         if named := recorded_reversal(torch, x, a, r, strength):
             return named
+        refused = refuses_writes(torch, answer, x, a)
         r.detach().fill_(0)
-        if not near(flat(h), before, 1e-9):
+        if not refused and not near(flat(h), before, 1e-9):
             return almost("one memory")
-    return reversal_of_plain(answer, torch)
+    return reversal_of_plain(answer, torch, refused)
+
+
+def refuses_writes(torch, answer, x, a):
+    """Is a write into the result an error, as into a view that a Function has made?"""
+    r = answer(torch, x * a, 1.0)
+    try:
+        r.mul_(2)
+    except RuntimeError:
+        return True
+    return False
 
 
 def judge_reversal(torch, x, a, b, c, h, r, strength):
@@ -99,8 +110,8 @@ def reversal_in_place(torch, answer, x, a, b, strength):
     return None
 
 
-def reversal_of_plain(answer, torch):
-    """In evaluation: nothing requires grad, and nothing may raise."""
+def reversal_of_plain(answer, torch, refused):
+    """In evaluation: nothing requires grad, and nothing may raise. refused: in training nobody can write to it."""
     try:
         with torch.no_grad():
             h = leaf_like(torch, 3) * 1
@@ -113,7 +124,7 @@ def reversal_of_plain(answer, torch):
         raise
     if isinstance(s, torch.Tensor) and isinstance(r, torch.Tensor):
         for plain, result in ((h, r), (ones, s)):
-            if plain.data_ptr() == result.data_ptr():
+            if not refused and plain.data_ptr() == result.data_ptr():
                 return almost("one memory in evaluation")
     if not isinstance(r, torch.Tensor) or not near(flat(r), flat(h)) or not near(flat(s), [1.0, 1.0, 1.0]):
         return not_yet("In evaluation, where h requires no grad, the values are other ones.")
@@ -122,6 +133,9 @@ def reversal_of_plain(answer, torch):
     if not exact(answer, torch):
         return correct("one branch is reversed, and nobody else has noticed. (Your values are not exactly "
                        "those of h: a sum is rounded, and makes NaN of infinity. h * 1 is exactly h.)")  # fmt: skip
+    if refused:
+        return correct("one branch is reversed, and nobody else has noticed. (Your tensor lies in the memory of h: a "
+                       "head that begins with relu_ or mul_ is refused. h * 1 has a memory of its own.)")  # fmt: skip
     return correct("one branch is reversed, and nobody else has noticed.")
 
 
@@ -143,9 +157,23 @@ def turned(*lines):
 GUARDED = "if r.requires_grad:"
 HOOK_4 = "    r.register_hook(lambda grad: -strength * grad)"
 
+REVERSE = """\
+def turn_round(torch, h, strength):
+    class Reverse(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h):
+            return h * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return -strength * grad
+
+    return Reverse.apply(h)
+"""
+
 EXERCISE = Exercise(
     id="12.4", kind="write a hook", title="Reverse one branch", minutes=8, difficulty=2,
-    question="Return a tensor with the values of h, in memory of its own, whose gradient goes on to h times "
+    question="Return a tensor with the values of h whose gradient goes on to h times "
     "-strength; nobody else may notice. A gradient of the gradient must come out right, too.",
     name="turn_round", starter=STARTER_4,
     hints=(
@@ -158,19 +186,9 @@ EXERCISE = Exercise(
     alternatives=(
         turned("r = h.clone()", "if r.requires_grad:", "    r.register_hook(lambda grad: grad * -strength)",
                "return r"),
-        """\
-def turn_round(torch, h, strength):
-    class Reverse(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, h):
-            return h * 1
-
-        @staticmethod
-        def backward(ctx, grad):
-            return -strength * grad
-
-    return Reverse.apply(h)
-""",
+        REVERSE,
+        REVERSE.replace("return h * 1", "return h.view_as(h)"),
+        REVERSE.replace("return h * 1", "return h"),
         turned("return h.detach() * (1 + strength) - h * strength"),
     ),
     mistakes=(

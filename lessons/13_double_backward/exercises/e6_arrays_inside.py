@@ -13,7 +13,11 @@ def check(answer, torch):
         verdict = one_reciprocal(answer, torch, shape)
         if verdict is not None:
             return verdict
-    return after_a_write(answer, torch) or correct("all orders, from a library that knows only arrays.")
+    if verdict := after_a_write(answer, torch):
+        return verdict
+    if left_on_ctx(answer, torch):
+        return almost("left on ctx")
+    return correct("all orders, from a library that knows only arrays.")
 
 
 def some_input(torch, *shape):
@@ -105,6 +109,12 @@ def after_a_write(answer, torch):
     return None
 
 
+def left_on_ctx(answer, torch):
+    """Does the node hold a tensor or an array beside its slots?"""
+    node = answer.apply(some_input(torch, 3)).grad_fn
+    return any(hasattr(value, "shape") and len(value.shape) for value in vars(node).values())
+
+
 STARTER_6 = """\
 class Reciprocal(torch.autograd.Function):
     @staticmethod
@@ -175,6 +185,9 @@ EXERCISE = Exercise(
                 "into a slot.",
                 reciprocal((ARRAY_6, "ctx.x = x", "ctx.save_for_backward(r)", "return r"), READ_6,
                            "return -grad * r * Reciprocal.apply(ctx.x)")),
+        Mistake("left on ctx", "All derivatives are right, and every write is noticed. But ctx holds a tensor or an "
+                "array as an attribute, too: nothing reads it, nothing checks it, and no pass frees it.",
+                reciprocal((*RESULT_6[:2], "ctx.x = x", RESULT_6[2]), READ_6, "return -grad * r * r")),
         Mistake("refused", "Your backward is marked once_differentiable: it may be wrong to differentiate what it "
                 "gives. Here second and third derivatives are asked for.",
                 reciprocal(RESULT_6, READ_6, "return -grad * r * r", refused=True)),

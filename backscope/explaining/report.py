@@ -85,6 +85,7 @@ CURES_OF_A_CUT = {  # by what cut the history: see why_cut in work/findings.py
     "function": "Give the Function what requires grad as arguments of apply(). With checkpoint(): "
     "`use_reentrant=False`.",
     "numbers": "Keep tensors: `torch.stack(losses).mean()` in place of numbers from item(), tolist() or numpy().",
+    "frozen": "Let those that should learn require grad: `p.requires_grad_(True)`, before the optimizer is made.",
     "lost": "Look at that line: an operation that has a derivative, of an input that requires grad, keeps the history.",
 }
 NO_TWIN = {"bernoulli_", "set_", "resize_"}  # `y.bernoulli()` is another operation than `y.bernoulli_(p)`

@@ -2,7 +2,7 @@
 
 import ast
 
-from backscope.script.source import source_of
+from backscope.script.source import FUNCTIONS, called, calls_in, source_of
 
 OFF = "no_grad", "inference_mode", "set_grad_enabled"
 
@@ -48,3 +48,56 @@ def switches(source, expression):
 def turns_on(source, expression):
     text = source.text(expression).replace(" ", "")
     return "enable_grad" in text or "(True)" in text or "mode=True" in text and "inference" not in text
+
+
+def switched_for_good(files):
+    """The same for a line `torch.set_grad_enabled(False)`, whose effect stays after its function has returned."""
+    for file in files:
+        try:
+            source = source_of(file)
+        except (OSError, SyntaxError):
+            continue
+        for call in calls_in(source.tree, "set_grad_enabled"):
+            if isinstance(call.parent, ast.Expr) and "False" in source.text(call):
+                sentence = "recording is off from here on, also after this function has returned"
+                return (file, call.lineno, function_at(source, call), sentence), call.parent, None
+    return None
+
+
+def frozen(finding):
+    """(a Line, Source, the nodes that say False): where parameters were frozen, if none that is alive learns."""
+    from backscope.script.findings import Line
+
+    parameters = [one for held in finding.names.by_memory.values() for _, one in held]
+    parameters = [one for one in parameters if isinstance(one, finding.recorder.torch.nn.Parameter)]
+    if not parameters or any(one.requires_grad for one in parameters):
+        return None
+    for file in finding.files:
+        try:
+            source = source_of(file)
+        except (OSError, SyntaxError):
+            continue
+        nodes = []
+        for one in ast.walk(source.tree):
+            if isinstance(one, ast.Assign) and any(
+                getattr(each, "attr", "") == "requires_grad" for each in one.targets
+            ):
+                nodes.append(one.value)
+            elif called(one) == "requires_grad_" and one.args:
+                nodes.append(one.args[0])
+        nodes = [one for one in nodes if isinstance(one, ast.Constant) and one.value is False]
+        if nodes:
+            what = f"all {len(parameters)} parameters are frozen: none requires grad"
+            line = Line("frozen", file, nodes[0].lineno, function_at(source, nodes[0]), what)
+            return line, source, nodes
+    return None
+
+
+def function_at(source, node):
+    """The name of the function that a node stands in, as a traceback says it."""
+    names = []
+    while node is not None:
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS[:2])):
+            names.insert(0, node.name)
+        node = getattr(node, "parent", None)
+    return ".".join(names) or "<module>"

@@ -162,6 +162,8 @@ def of_a_cut(finding):
         yield from without_cut(finding, cut)
     if kind == "off":
         yield from recording_on(finding)
+    if kind == "frozen":
+        yield from thawed(finding)
     if kind == "function" and cut is not None and cut.place is not None:
         yield from keyword(cut.place, "use_reentrant", "False", "checkpoint", REENTRANT)
     if kind == "grad" and cut is not None and cut.place is not None:
@@ -205,8 +207,24 @@ def without_cut(finding, cut):
                 last,
                 *edits,
             )
+        elif cut.numbers:
+            items = [source.swap(call, source.text(inner))]
+            for place in {one.place for one in cut.numbers if one.place is not None and one.place.file == source.file}:
+                item = source.up(source.at(place), ast.Call)
+                if called(item) == "item":
+                    items.append(source.swap(item, source.text(item.func.value)))
+            if len(items) > 1:
+                yield source.edit("Keep tensors all the way: no item(), and no new tensor of numbers.", *items)
         else:
             yield source.edit("It is a tensor already.", source.swap(call, source.text(inner)))
+
+
+def thawed(finding):
+    """`p.requires_grad = False` for everything: told to learn again."""
+    source, nodes = finding.found["frozen"]
+    yield source.edit(
+        "Let them learn; or freeze only what shall stay as it is.", *(source.swap(one, "True") for one in nodes)
+    )
 
 
 def recording_on(finding):
@@ -217,6 +235,17 @@ def recording_on(finding):
         return
     source = source_of(line.file)
     block = finding.found["off"]
+    if isinstance(block, ast.Expr):  # torch.set_grad_enabled(False)
+        rest = source.block(block)
+        rest = rest[rest.index(block) + 1 :]
+        if rest and rest[0].lineno > block.lineno:
+            start, end = source.whole(rest[0])[0], source.whole(rest[-1])[1]
+            body = source.bytes[start:end].decode().splitlines(keepends=True)
+            body = "".join("    " + one if one.strip() else one for one in body)
+            head = source.swap(block, f"with {source.text(block.value.func).rpartition('.')[0] or 'torch'}.no_grad():")
+            yield source.edit("Switch recording off for these lines only, and not for all that follow.", head,
+                              (start, end, body))  # fmt: skip
+        return
     if not isinstance(block, ast.With):
         block = block.parent  # the function of a decorator
     inside = any(
@@ -311,6 +340,7 @@ KINDS = {
     "to another process": (edits_of_neighbours.of_a_queue,),
     "optimizer non-leaf": (edits_of_neighbours.of_a_computed_leaf,),
     "grad is None": (edits_of_neighbours.of_a_missing_gradient,),
+    "unused": (edits_of_neighbours.of_an_unused_input,),
     "grad for plain": (edits_of_neighbours.of_a_plain_input,),
     "version": (edits_of_neighbours.of_a_backward, edits_of_order.of_a_step, edits_of_writes.of_a_write),
     "freed": (edits_of_order.of_a_second_pass,),

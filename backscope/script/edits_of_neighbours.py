@@ -352,3 +352,22 @@ def of_a_plain_input(finding):
                 f"Have `{name}` require grad before it is used.", source.before(first, f"{name}.requires_grad_()")
             )
             return
+
+
+def of_an_unused_input(finding):
+    """autograd.grad(D(x.detach()), x): the history of x, kept."""
+    source, node, statement = place_of(finding)
+    call = next(iter(calls_in(statement, "grad")), None)
+    if call is None:
+        return
+    inputs = next((one.value for one in call.keywords if one.arg == "inputs"), None)
+    inputs = inputs if inputs is not None else call.args[1] if len(call.args) > 1 else None
+    names = set(named(inputs, ast.Load)) if inputs is not None else set()
+    for one in ast.walk(source.scope(statement)):
+        owner = one.func.value if called(one) in ("detach", "clone") and isinstance(one.func, ast.Attribute) else None
+        is_cut = owner is not None and called(one) == "detach" and dotted(owner) in names
+        if is_cut or isinstance(one, ast.Attribute) and one.attr == "data" and dotted(one.value) in names:
+            inner = owner if is_cut else one.value
+            says = f"Let the loss be computed from `{dotted(inner)}` itself, and not from a copy without history."
+            yield source.edit(says, source.swap(one, source.text(inner)))
+            return

@@ -1,8 +1,10 @@
 """Edits about order: an optimizer that steps too early, a part of a graph that a second pass goes through."""
 
 import ast
+import re
 
 from backscope.graph.node_facts import sequence_nr
+from backscope.script.edits_of_states import carried_edits, is_detached
 from backscope.script.source import (
     FUNCTIONS,
     LOOPS,
@@ -10,6 +12,7 @@ from backscope.script.source import (
     called,
     calls_in,
     dotted,
+    met,
     named,
     source_of,
     value_in,
@@ -28,6 +31,7 @@ def of_a_step(finding):
     saved, changed, failed = finding.place("saved"), finding.place("changed"), finding.failed
     if None in (saved, changed, failed):
         return
+    yield from of_a_target(finding, saved)
     carried = list(carried_edits(finding, saved)) if spans(finding) else []
     built = list(in_init(finding, saved))
     order = list(order_edits(finding, saved, changed, failed))
@@ -37,19 +41,29 @@ def of_a_step(finding):
         yield from carried_edits(finding, saved)
 
 
+def of_a_target(finding, saved):
+    """A parameter that no optimizer holds, such as an average of weights: its model is a constant of this loss."""
+    parameter = finding.parameter
+    if parameter is None or finding.writes[0].optimizer or optimizers_of(finding, parameter):
+        return
+    there = met(saved, finding.failed)
+    frame = next((one for one in finding.frames if there is not None and one.f_code is there[0].code), None)
+    if frame is None:
+        return
+    source = source_of(there[0].file)
+    for call in calls_in(source.up(source.at(there[0]), ast.stmt)):
+        module = value_in(dotted(call.func), frame) if dotted(call.func) else None
+        if issubclass(type(module), finding.recorder.torch.nn.Module):
+            if any(one is parameter for one in module.parameters()):
+                says = "No optimizer holds its parameters: take its output as a constant."
+                yield source.edit(says, source.swap(call, f"{source.text(call)}.detach()"))
+                return
+
+
 def spans(finding):
     """Whether a part of the failing graph was made after the write: it has taken up something older."""
     newest = max((sequence_nr(root) for root in finding.roots), default=-1)
     return newest > finding.writes[0].after
-
-
-def met(*places):
-    """The places of one function in which all of these meet, the nearest such function; None where there is none."""
-    for first in places[0].outwards:
-        same = [next((one for one in other.outwards if one.code is first.code), None) for other in places[1:]]
-        if None not in same:
-            return [first, *same]
-    return None
 
 
 def order_edits(finding, saved, changed, failed):
@@ -73,8 +87,7 @@ def order_edits(finding, saved, changed, failed):
     again = list(anew(finding, source, block, first, step, last)) if first is not None else []
     moved = list(moved_step(finding, source, block, step, last))
     if alternates(finding, source, block, step, last):
-        yield from again
-        yield from moved
+        yield from again  # a step behind that pass would use gradients that are not meant for it
     else:
         yield from moved
         yield from again
@@ -197,17 +210,33 @@ def of_a_second_pass(finding):
     if built is None or failed is None:
         return
     yield from in_init(finding, built)
-    same = first is not None and (first.file, first.line) == (failed.file, failed.line)
-    if same or first is None:
+    if first is None or same_lines(first, failed):
+        yield from into_the_loop(finding, built, failed, constant=True)
         yield from carried_edits(finding, *finding.joins, built)
         yield from into_the_loop(finding, built, failed)
         return
     yield from two_passes(finding, built, first, failed)
 
 
+def same_lines(one, other):
+    """Whether two places are one line, reached through the same lines."""
+    chains = [[(each.file, each.line) for each in place.outwards] for place in (one, other)]
+    shorter = min(map(len, chains))
+    return chains[0][:shorter] == chains[1][:shorter]
+
+
+def apart(one, other):
+    """The places of the nearest function in which two ways differ; None where none does."""
+    for first in one.outwards:
+        second = next((each for each in other.outwards if each.code is first.code), None)
+        if second is not None and first.line != second.line:
+            return first, second
+    return None
+
+
 def two_passes(finding, built, first, failed):
     """Two lines that call backward() over one part: cut it for the first, or add the losses, or keep the graph."""
-    there = met(first, failed)
+    there = apart(first, failed)
     if there is None:
         return
     source = source_of(there[0].file)
@@ -222,6 +251,8 @@ def two_passes(finding, built, first, failed):
     if stepped:
         yield from cut
     plain = all(called(each) == "backward" and not each.args and dotted_root(each) for each in (one, two))
+    yield from in_a_wrapper(source, early, late)
+    yield from made_again(source, built, there[0], early_at)
     if plain and not stepped and early_at is early and late_at is late and source.alone(early):
         losses = source.text(one.func.value), source.text(two.func.value)
         swap = source.swap(two.func.value, f"({losses[0]} + {losses[1]})")
@@ -236,6 +267,33 @@ def two_passes(finding, built, first, failed):
         )
     if not stepped:
         yield from cut
+
+
+def in_a_wrapper(source, early, late):
+    """`trainer.step(a)`, `trainer.step(b)`: one step with the sum."""
+    calls = [getattr(one, "value", None) for one in (early, late)]
+    same = all(isinstance(one, ast.Call) and len(one.args) == 1 and not one.keywords for one in calls)
+    if same and source.text(calls[0].func) == source.text(calls[1].func) and source.alone(early):
+        if called(calls[0]) not in PASSES:
+            both = f"{source.text(calls[0].args[0])} + {source.text(calls[1].args[0])}"
+            gone, swap = (*source.whole(early), ""), source.swap(calls[1].args[0], both)
+            yield source.edit("Add the losses: one pass, and one step for both.", gone, swap)
+
+
+def made_again(source, built, place, early):
+    """What the second pass needs, computed once more behind the first: for the case that an optimizer steps there."""
+    own = next((one for one in built.outwards if one.code is place.code), None)
+    if own is None or early is None:
+        return
+    made, block = source.up(source.at(own), ast.stmt), source.block(early)
+    stepped = calls_in(early, "step") or any(calls_in(one, "step") for one in block[block.index(early) :])
+    if made in block and block.index(made) < block.index(early) and stepped and isinstance(made, ast.Assign):
+        again = needed_again(block[block.index(made) : block.index(early)], block[block.index(early) + 1 :])
+        if again and not any(calls_in(one, *RANDOM) or not source.alone(one) for one in again):
+            end = source.whole(early)[1]
+            text = "".join(source.lines(one) for one in again)
+            says = "Or compute it anew behind the first, with the weights as they are then."
+            yield source.edit(says, (end, end, text))
 
 
 def cut_for_the_first(finding, source, built, early, place):
@@ -263,127 +321,37 @@ def cut_for_the_first(finding, source, built, early, place):
             return
 
 
-def carried_edits(finding, *places):
-    """`h = cell(x, h)`: the state that comes from the step before, without its history."""
-    seen = set()
-    for here in (one for place in places if place is not None for one in place.outwards[:4]):
-        if (here.code, here.instruction) in seen:
-            continue
-        seen.add((here.code, here.instruction))
-        source = source_of(here.file)
-        statement = source.up(source.at(here), ast.stmt)
-        names = carried_names(source, statement)
-        if isinstance(statement, ast.AugAssign) and dotted(statement.target):
-            text, sign = source.text(statement.target), source.text(statement)
-            sign = sign[len(text) :].strip()[:1]
-            if sign in "+-*" and source.around(statement, *LOOPS):
-                new = f"{text} = {text}.detach() {sign} {source.closed(statement.value)}"
-                yield source.edit(
-                    "Carry over the number without its history: this loss gets its gradient, earlier ones had theirs.",
-                    source.swap(statement, new),
-                )
-            continue
-        value = getattr(statement, "value", None)
-        reads = [one for one in ast.walk(value) if dotted(one) in names] if value is not None else []
-        reads = [one for one in reads if dotted(one) and not inside_of(one, reads)]
-        reads = [one for one in reads if not is_detached(one)]
-        if reads:
-            edits = []
-            for one in reads:
-                several = isinstance(value_of(finding, here, dotted(one)), (tuple, list))
-                text = source.text(one)
-                new = f"tuple(part.detach() for part in {text})" if several else f"{text}.detach()"
-                edits.append(source.swap(one, guarded(finding, source, here, one, new)))
-            yield source.edit(
-                "Carry the state over without its history: gradients go back to the beginning of this step, and not "
-                "through the steps before (that part of the gradient is given up, as truncated backpropagation does).",
-                *edits,
-                loses=True,
-            )
-
-
-def is_detached(node):
-    return isinstance(node.parent, ast.Attribute) and node.parent.attr in ("detach", "item", "data")
-
-
 def dotted_root(call):
     """Whether a call is one of a method: loss.backward(), and not torch.autograd.backward(loss)."""
     return isinstance(call.func, ast.Attribute) and not dotted(call.func).startswith(("torch.", "autograd."))
 
 
-def guarded(finding, source, here, node, new):
-    """The new text; where the state is None at first, `None if h is None else …`."""
-    text = source.text(node)
-    scope = source.scope(node)
-    holders = [source.tree] if text.startswith("self.") else [scope]
-    for holder in holders:
-        for one in ast.walk(holder):
-            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant) and one.value.value is None:
-                if any(dotted(target) == text for target in one.targets):
-                    return f"None if {text} is None else {new}"
-    return new
+OLD = re.compile(r"old|target|ref|teacher|baseline|prev|fixed", re.IGNORECASE)
 
 
-def inside_of(node, others):
-    return any(node is not other and node in list(ast.walk(other)) for other in others)
+def into_the_loop(finding, built, failed, constant=False):
+    """A line before the loop made what each pass of the loop goes through: make it in the loop, or a constant of it.
 
-
-def value_of(finding, place, text):
-    """The value of a name in the frame of a place, or of an attribute of `self` in a module that is alive."""
-    for frame in finding.frames:
-        if frame.f_code is place.code:
-            return value_in(text, frame)
-    if text.startswith("self."):
-        for module in finding.names.modules.values():
-            if text[5:] in vars(module):
-                return vars(module)[text[5:]]
-    return None
-
-
-def carried_names(source, statement):
-    """The names that a statement reads and that an earlier run of this code has set: `h` of h = cell(x, h)."""
-    if statement is None:
-        return set()
-    reads = set(named(statement, ast.Load))
-    own = set(named(statement, ast.Store)) & reads
-    loops = source.around(statement, *LOOPS)
-    late = set()
-    if loops:
-        loop = loops[-1]
-        targets = set(named(loop.target, ast.Store)) if isinstance(loop, (ast.For, ast.AsyncFor)) else set()
-        stores = {}
-        for one in ast.walk(loop):
-            if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store) and dotted(one):
-                stores.setdefault(dotted(one), []).append(one.lineno)
-        late = {name for name in reads if name in stores and min(stores[name]) >= statement.lineno} - targets
-    owner = source.up(statement, ast.ClassDef)
-    kept = set()
-    if owner is not None:
-        scope = source.scope(statement)
-        kept = {
-            dotted(one)
-            for one in ast.walk(scope)
-            if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and dotted(one).startswith("self.")
-            and one.lineno >= statement.lineno
-        } & reads  # fmt: skip
-    return (own | late | kept) - {"self"}
-
-
-def into_the_loop(finding, built, failed):
-    """A line before the loop made what each pass of the loop goes through: make it in the loop."""
+    It is meant as a constant where the loop computes the same anew, or where its name says so: PPO's old_logp.
+    """
     there = met(built, failed)
     if there is None:
         return
     source = source_of(there[0].file)
     made, last = (source.up(source.at(place), ast.stmt) for place in there)
     loops = [one for one in source.around(last, *LOOPS) if made not in list(ast.walk(one))]
-    if loops and isinstance(made, (ast.Assign, ast.AnnAssign)) and source.alone(made):
-        loop, body = loops[-1], loops[-1].body[0]
-        if made in source.block(loop) or made.lineno < loop.lineno:
-            text = source.text(made)
-            if not calls_in(made, *RANDOM):
-                edits = (*source.whole(made), ""), source.before(body, text)
-                yield source.edit("Compute it in each step: every pass has a graph of its own.", *edits)
+    if not loops or not isinstance(made, (ast.Assign, ast.AnnAssign)) or not source.alone(made):
+        return
+    loop, body = loops[-1], loops[-1].body[0]
+    values = [ast.dump(one.value) for one in ast.walk(loop) if isinstance(one, ast.Assign)]
+    is_constant = ast.dump(made.value) in values or any(OLD.search(name) for name in named(made, ast.Store))
+    if constant and is_constant and not isinstance(made.value, ast.Tuple):
+        new = f"{source.closed(made.value)}.detach()"
+        yield source.edit("Keep its values only: it is the constant that the loop compares with.",
+                          source.swap(made.value, new))  # fmt: skip
+    elif not constant and not is_constant and made.lineno < loop.lineno and not calls_in(made, *RANDOM):
+        edits = (*source.whole(made), ""), source.before(body, source.text(made))
+        yield source.edit("Compute it in each step: every pass has a graph of its own.", *edits)
 
 
 def in_init(finding, place):

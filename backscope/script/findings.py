@@ -150,7 +150,12 @@ def find(error, recorder):
     finding.explanation = explained(kind, message, tensors, culprit, raised, frame, number)
     firsts = {(line.file, line.number) for line in finding.lines if line.role == "first"}
     if firsts:
-        again = any(line.role == "failed" and (line.file, line.number) in firsts for line in finding.lines)
+        first = finding.place("first")
+        again = (
+            place is not None
+            and [each.line for each in first.outwards][: len(place.outwards)]
+            == [each.line for each in place.outwards][: len(first.outwards)]
+        )
         finding.facts["first"] = "here" if again else "elsewhere"
     if recorder.rests:
         finding.notes.append(f"The record ends before this line: {recorder.rests}.")
@@ -280,8 +285,7 @@ def tell_saved(finding, versions):
             )
         tell_name(finding, line, shape)
     if writes and writes[0].optimizer and recorder.first_step is not None:
-        if sequence_nr(node) <= recorder.first_step:
-            line.more.append("it ran before the first step of any optimizer")
+        finding.found["early"] = sequence_nr(node) <= recorder.first_step
     for write in writes[:3]:
         if write.place is not None:
             name = f"the optimizer ({write.name})" if write.optimizer else write.name
@@ -368,10 +372,12 @@ def tell_cut(finding, tensors):
         finding.facts["cut"], why = why_cut(cuts[0])
         finding.lines.append(at("cut", cuts[0].place, why))
         if finding.facts["cut"] == "off":
-            off = blocks.switched_off(cuts[0].place)
+            off = blocks.switched_off(cuts[0].place) or blocks.switched_for_good(finding.files)
             if off is not None:
                 finding.lines.append(Line("off", *off[0]))
-                finding.found["off"], finding.found["inside"] = off[1:]
+                finding.found["off"] = off[1]
+                if off[2] is not None:
+                    finding.found["inside"] = off[2]
     elif made is not None and numbers:
         finding.facts["cut"] = "numbers"
         for place, cut in numbers.items():
@@ -379,6 +385,10 @@ def tell_cut(finding, tensors):
             finding.lines.append(at("cut?", place, said))
         if made.place is not None:
             finding.lines.append(at("made", made.place, f"{made.name}() made a new tensor of numbers"))
+    elif tensors and (frozen := blocks.frozen(finding)) is not None:
+        finding.facts["cut"] = "frozen"
+        finding.found["frozen"] = frozen[1:]
+        finding.lines.append(frozen[0])
     elif tensors:
         finding.notes.append(
             "No line was seen that cuts a history. So it seems that nothing this tensor was computed from requires "
@@ -419,6 +429,8 @@ def tell_callers(finding):
         kept = [one for one in callers if one in building[-1:] or one is callers[0] or one is callers[-1]]
         kept = [one for one in kept if (one.code, one.instruction) not in told_already]
         told_already |= {(one.code, one.instruction) for one in kept}
-        line.callers = [(one, ", while it was built, once" if one in building else "") for one in kept]
+        kept = [one for one in kept if (one.file, one.line) != (line.file, line.number)]
+        once = ", while it was built, once" + (", before the first step" if finding.found.get("early") else "")
+        line.callers = [(one, once if one in building else "") for one in kept]
         if building and line.role in ("saved", "built"):
             finding.facts["building"] = "yes"

@@ -4,7 +4,7 @@ import ast
 import gc
 import inspect
 
-from backscope.script.blocks import switches
+from backscope.script.blocks import function_at, switches
 from backscope.script.source import FUNCTIONS, base_of, calls_in, dotted, named, source_of, value_in
 
 FAULTS = (OSError, SyntaxError, AttributeError, KeyError, IndexError, TypeError, ValueError)
@@ -173,15 +173,6 @@ def inference_operand(finding):
 def is_inference(source, block):
     marks = [item.context_expr for item in block.items] if isinstance(block, ast.With) else block.decorator_list
     return any("inference_mode" in source.text(one) and switches(source, one) for one in marks)
-
-
-def function_at(source, node):
-    names = []
-    while node is not None:
-        if isinstance(node, (ast.ClassDef, *FUNCTIONS[:2])):
-            names.insert(0, node.name)
-        node = getattr(node, "parent", None)
-    return ".".join(names) or "<module>"
 
 
 def leaf_operand(finding):

@@ -212,8 +212,8 @@ def called(node):
 
 
 def calls_in(node, *names):
-    """The calls of one of these names in a node."""
-    return [one for one in ast.walk(node) if called(one) in names]
+    """The calls of one of these names in a node; all calls where none is given."""
+    return [one for one in ast.walk(node) if isinstance(one, ast.Call) and (not names or called(one) in names)]
 
 
 def value_in(text, frame):
@@ -248,3 +248,12 @@ def wrap(source, statement, head):
     indent = source.indent(statement)
     body = "".join("    " + line for line in source.lines(statement).splitlines(keepends=True))
     return source.changed((*source.whole(statement), f"{indent}{head}\n{body}"))
+
+
+def met(*places):
+    """The places of one function in which all of these meet, the nearest such function; None where there is none."""
+    for first in places[0].outwards:
+        same = [next((one for one in other.outwards if one.code is first.code), None) for other in places[1:]]
+        if None not in same:
+            return [first, *same]
+    return None

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent / "reports"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run in forked processes")
 ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first", "CUT": "cut",
          "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined", "RETURNS": "returns", "KEPT": "kept",
-         "HOOK": "hook", "ATTENDS": "attends"}  # fmt: skip
+         "HOOK": "hook", "ATTENDS": "attends", "FROZEN": "frozen"}  # fmt: skip
 SAID = {  # script -> what stands in the explanation
     "own_wrapper": ("called from", "a view of the parameter `head.weight`"),
     "list_into_numpy": (", through numpy/", ".item()"),
@@ -32,7 +32,14 @@ SAID = {  # script -> what stands in the explanation
     "evaluated_without_grad": ("this decorator switches recording off", "enable_grad"),
     "hook_made_a_leaf": ("was told to require grad", "h = h + 0.5"),
     "carried_state": ("tuple(part.detach() for part in state)",),
-    "two_players": ("`critic.",),
+    "two_players": ("the parameter `critic.", "Compute this loss after the write"),
+    "shared_state": ("player.state = player.state.detach()",),
+    "running_sum": ("total += loss.item()", "loss.backward()"),
+    "old_policy": (".gather(1, done).detach()",),
+    "two_losses_one_trainer": ("trainer.update(first + second)",),
+    "target_network": ("the parameter `target.", "self.target(x).detach()"),
+    "all_frozen": ("all 4 parameters are frozen",),
+    "off_for_good": ("also after this function has returned", "with torch.no_grad():"),
 }
 
 

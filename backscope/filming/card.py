@@ -10,9 +10,8 @@ import html
 from backscope.filming import words
 from backscope.pictures.style import MONO, as_image, in_short
 
-LEFT, GAP = 214, 14  # pixels: the source has at least this much beside the picture; between the two
-ROOM = 712  # what a card has inside the column of a lesson
-SMALLEST = 0.86  # to what part of its size a wide picture may be shrunk to stand beside the source
+LEFT, GAP = 184, 14  # pixels: the source has at least this much beside the picture; between the two
+SMALLEST = 0.85  # to what part of its size a picture may be shrunk to stand beside the source
 LARGEST = 360_000  # letters of all pictures together
 HIGHEST = 660  # of what is seen of a picture at once; more is scrolled to where something changed
 
@@ -75,21 +74,19 @@ def card(film):
     title = f"<b>{escape(words.headline(film.reel, film.error))}</b>" if len(film) or not film.notes else ""
     if not len(film):
         return f'<div class="bs-film" style="{CARD}">{title}{head}</div>'
-    wide = film.pages[0].width if film.pages else 0
-    beside = ROOM - LEFT - GAP
-    shrunk = min(1, beside / wide) if wide and beside / wide >= SMALLEST else 1
-    images, left_out = images_of(film, shrunk)
+    wide = film.pages[0].width if film.pages else 480
+    images, left_out = images_of(film, wide)
     if left_out:
         head += f"<div>{escape(left_out)}</div>"
     frames = "".join(frame(film, k, image) for k, image in enumerate(images))
-    basis = f"{wide * shrunk:.0f}px" if wide else "300px"
     return (
         f'<div class="bs-film" style="{CARD}"><div>{title}{head}</div>'
         f'<div class="bs-film-bar" style="display:none;margin:8px 0 2px" data-button="{BUTTON}" data-input="{INPUT}">'
         f'</div><div style="display:flex;flex-wrap:wrap;gap:{GAP}px;margin-top:8px">'
         f'<div style="flex:1 1 {LEFT}px;min-width:0">{listing(film.source)}'
         '<div class="bs-film-told" aria-live="polite" style="display:none;margin-top:10px"></div></div>'
-        f'<div class="bs-film-view" style="flex:0 1 {basis};max-width:100%;overflow:auto">{frames}</div></div>'
+        f'<div class="bs-film-view" style="flex:100 1 {SMALLEST * wide:.0f}px;'
+        f'max-width:{wide:.0f}px;min-width:0;overflow:auto">{frames}</div></div>'
         f"<script>{SCRIPT}</script></div>"
     )
 
@@ -113,10 +110,11 @@ def number(n):
     return f"{n:>2}  ".replace(" ", "&#160;")
 
 
-def images_of(film, shrunk):
+def images_of(film, wide):
     """(one image for each frame, a sentence on those that are left out to keep the card small)."""
-    images = [as_image(page.svg(shrunk), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
-    images = [image.replace("max-width:100%", "max-width:none") for image in images]  # a narrow window scrolls
+    images = [as_image(page.svg(), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
+    size = f"width:100%;min-width:{SMALLEST * wide:.0f}px;max-width:{wide:.0f}px"  # a narrower window scrolls it
+    images = [image.replace("max-width:100%", size, 1) for image in images]
     room, kept = LARGEST - len(images[-1]), 0
     while kept < len(images) - 1 and room >= len(images[kept]):
         room -= len(images[kept])

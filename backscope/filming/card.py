@@ -8,6 +8,7 @@ keys. Nothing here has a colour that is only right on white or only right on bla
 import html
 
 from backscope.filming import words
+from backscope.graph.model import FREED
 from backscope.pictures.style import MONO, as_image, in_short
 
 LEFT, GAP = 184, 14  # pixels: the source has at least this much beside the picture; between the two
@@ -26,7 +27,7 @@ BUTTON = (
 INPUT = "vertical-align:middle;margin:0 8px 0 3px;width:180px;max-width:40%;accent-color:#1F69A8"
 LINE = "white-space:pre-wrap;overflow-wrap:anywhere;padding:1px 4px 1px 32px;text-indent:-28px;border-radius:4px"
 NOW, RAISES = "rgba(240,184,74,0.32)", "rgba(214,60,50,0.22)"  # behind the line that has run; behind one that raises
-SPOILT = "2px solid #D9541E"  # around the line that made what was saved STALE, or let go of it
+SPOILT, LET_GO = "2px solid #D9541E", "2px solid #7C8790"  # around the line that made a slot STALE; that freed it
 
 SCRIPT = """(function(){var me=document.currentScript;
 (me?[me.parentNode]:[].slice.call(document.querySelectorAll('.bs-film'))).forEach(function(card){
@@ -47,7 +48,7 @@ f.forEach(function(e,i){e.open=i==at;e.style.display=i==at?'':'none'});
 tell(at);
 rows.forEach(function(e,i){var d=f[at].dataset,now=within(i+1,d.lines);
 e.style.background=now?(d.raises?'RAISES':'NOW'):'';if(now)e.setAttribute('aria-current','step');
-else e.removeAttribute('aria-current');e.style.outline=within(i+1,d.spoilt)?'SPOILT':''});
+else e.removeAttribute('aria-current');e.style.outline=within(i+1,d.spoilt)?(d.freed?'LET_GO':'SPOILT'):''});
 view.scrollTop=Math.max(0,+f[at].dataset.y-view.clientHeight/2);
 range.setAttribute('aria-valuetext',f[at].firstElementChild.textContent);
 b[0].disabled=b[1].disabled=at==0;b[2].disabled=b[3].disabled=at==last}
@@ -64,7 +65,7 @@ told.style.display=bar.style.display=on?'':'none';view.style.maxHeight=on?'HIGHE
 window.addEventListener('beforeprint',function(){screen(false)});
 window.addEventListener('afterprint',function(){screen(true)});
 screen(true);says.forEach(function(e,i){tell(i)});told.style.minHeight=high+'px';go(0)})})()"""
-SCRIPT = SCRIPT.replace("RAISES", RAISES).replace("NOW", NOW).replace("SPOILT", SPOILT)
+SCRIPT = SCRIPT.replace("RAISES", RAISES).replace("NOW", NOW).replace("SPOILT", SPOILT).replace("LET_GO", LET_GO)
 SCRIPT = SCRIPT.replace("HIGHEST", str(HIGHEST)).replace("\n", "")
 
 
@@ -143,7 +144,7 @@ def frame(film, k, picture):
     data = f' data-lines="{seen.lines[0]}-{seen.lines[1]}" data-y="{film.focus(k):.0f}"'
     data += ' data-raises="1"' * bool(seen.error)
     if seen.culprit and seen.culprit[2][0]:
-        data += ' data-spoilt="{}-{}"'.format(*seen.culprit[2])
+        data += ' data-spoilt="{}-{}"'.format(*seen.culprit[2]) + ' data-freed="1"' * (seen.culprit[3] == FREED)
     return (
         f'<details{data}{" open" * (k == len(film) - 1)} style="margin:0"><summary style="cursor:pointer">'
         f"<b>{escape(title)}</b> <code>{escape(code)}</code></summary>"

@@ -14,12 +14,17 @@ from backscope.pictures.cards import CORNER, Card
 from backscope.pictures.drawing import Drawing, node_card, short, value_card
 from backscope.pictures.style import ROUND
 
+TRACKS = 4  # for dotted lines between the lanes
+
 
 class Stacked(Card):
     """A card in a picture that stands, with its drawers below its words all the same: it takes less width."""
 
+    least = 0  # its width, so that all nodes are equally wide
+
     def size(self, lies):
-        return super().size(True)
+        width, height = super().size(True)
+        return max(width, self.least), height
 
     def places(self, width, height, lies):
         return super().places(width, height, True)
@@ -130,12 +135,31 @@ class FilmDrawing(PairDrawing):
         self.reel, self.changes = reel, changes
         self.halos = [set() for _ in changes]
         super().__init__(placed(reel, changes), 1, lies=False)
+        self.straighten()
+        for k in range(1, len(reel.sides)):
+            self.add_ghosts(k)
+
+    def make_boxes(self):
+        """All nodes are equally wide, so that lines beside them keep clear of all of them."""
+        super().make_boxes()
+        widest = max((box.width for box in self.node_box.values()), default=0)
+        for key, box in self.node_box.items():
+            box.width = widest
+            for cards in self.side_cards:
+                if f"n{key}" in cards:
+                    cards[f"n{key}"].least = widest
+
+    def straighten(self):
+        """Right angles in place of curves; and each dotted line that changes its row has a track of its own."""
+        beside = 0
         for r in self.plan.routes:
             if r.curved:
                 (t, c), (u, d) = r.points
                 r.points, r.curved = [(t, c), ((t + u) / 2, c), ((t + u) / 2, d), (u, d)], False
-        for k in range(1, len(reel.sides)):
-            self.add_ghosts(k)
+            if r.kind == "made" and len(r.points) == 4:
+                track = max(box.far for box in self.plan.back) + 9 + 7 * (beside % TRACKS)
+                r.points = [r.points[0], *((t, track) for t, _ in r.points[1:3]), r.points[3]]
+                beside += 1
 
     # --- boxes ---
 

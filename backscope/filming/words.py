@@ -1,5 +1,7 @@
 """What a line changed, in words: the point first, few sentences, the same for the same program on both libraries."""
 
+import re
+
 from backscope.filming.reel import Side
 from backscope.graph import listing
 from backscope.graph.listing import count
@@ -7,6 +9,7 @@ from backscope.graph.model import FREED, OK, STALE, UNWATCHED
 from backscope.stepping import step_text
 
 MOST = 5  # sentences of a frame; the others are counted
+FURTHER = re.compile(r"(?<=\.)\s+(?=[A-Z])")  # of a message the first sentence is told; `.error` has the others
 NAMED = 4  # things that one sentence names
 # The order of importance.
 POINT, STALENESS, CONTENT, HISTORY, NEW, NODES, REST, GONE = range(8)
@@ -68,7 +71,7 @@ class Changes:
             self.say(POINT, f"line {lines[0]} {verb} what {self.called(i)} had saved as {slot}")
             self.marks["slot", i, slot] = "fails here"
         if frame.error:
-            self.say(POINT, f"raises {frame.error.partition(' Hint: ')[0]}")
+            self.say(POINT, f"raises {FURTHER.split(frame.error)[0]}")
         if frame.ran is not None:
             recording, one = frame.says
             sent = [f"sent {words}" for words in step_text.sent_words(recording, one)]

@@ -205,11 +205,11 @@ def test_every_row_has_an_executed_cure():
 
 TRACEBACK = """W1128 torch/elastic: [rank0] failed
 Traceback (most recent call last):
-  File "/home/ann/train.py", line 41, in <module>
+  File "/home/someone/train.py", line 41, in <module>
     main()
-  File "/home/ann/train.py", line 30, in main
+  File "/home/someone/train.py", line 30, in main
     loss.backward()
-  File "/opt/conda/lib/python3.10/site-packages/torch/_tensor.py", line 488, in backward
+  File "/opt/someone/lib/python3.10/site-packages/torch/_tensor.py", line 488, in backward
     torch.autograd.backward(
 RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have
 already been freed)."""

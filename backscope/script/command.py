@@ -9,6 +9,7 @@ import contextlib
 import os
 import runpy
 import sys
+import threading
 import types
 from pathlib import Path
 
@@ -70,6 +71,7 @@ def main(words):
 
     recorder = Recorder(torch, everything=options.all)
     doubts = Doubts(torch, recorder)
+    explain_threads(options, recorder)
     try:
         with recorder, doubts if options.doubts else contextlib.nullcontext():
             run(options, rest)
@@ -89,6 +91,25 @@ def main(words):
         sys.excepthook = show
         raise
     finish(options, doubts)
+
+
+def explain_threads(options, recorder):
+    """Have an error that ends a thread explained below its traceback: it does not end the script."""
+    hook = threading.excepthook
+
+    def show(what):
+        error = what.exc_value
+        found = None
+        if isinstance(error, Exception):
+            with recorder.torch._C.DisableTorchFunction():  # what we ask is not the script's doing
+                found = findings_of(error, recorder)
+            error.__traceback__ = of_the_script(what.exc_traceback, recorder)
+            what = threading.ExceptHookArgs((what.exc_type, error, error.__traceback__, what.thread))
+        hook(what)
+        if found is not None:
+            explain(options, error, found)
+
+    threading.excepthook = show
 
 
 def run(options, rest):

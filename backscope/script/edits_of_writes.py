@@ -14,7 +14,7 @@ MODULES = "torch", "F", "functional", "nn.functional", "torch.nn.functional", "i
 
 def of_a_write(finding):
     """The version of a saved tensor has moved, and no optimizer wrote: the writer, then the reader."""
-    if not finding.writes or finding.writes[0].optimizer or finding.writes[0].leaf:
+    if finding.writes and (finding.writes[0].optimizer or finding.writes[0].leaf):
         return
     lines = [line for line in finding.lines if line.role == "changed"]
     saved, wrote = finding.place("saved"), lines[0].place if lines else None

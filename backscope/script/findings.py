@@ -10,7 +10,7 @@ from backscope.explaining.report import Explanation, told
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_tensor
 from backscope.pictures.draw import names_in, snapshot
-from backscope.script import blocks, pasted
+from backscope.script import blocks, pasted, spots
 from backscope.script.names import Names
 from backscope.script.places import OWN, Place, of_traceback, shown
 from backscope.script.recorder import MAKERS
@@ -176,17 +176,24 @@ def of_a_child(finding, child):
     """The Finding for an error that another process raised: its traceback is text in the message."""
     finding.kind, finding.message = child.kind, child.message
     finding.explanation = Explanation(child.kind, child.message, None, None, "")
+    here, finding.frames = finding.failed, []
     own = [one for one in child.frames if finding.recorder.rank(one[0]) == OWN and os.path.exists(one[0])]
     if own:
         file, number, function, _ = own[-1]
-        finding.lines.append(Line("failed", file, number, function, "the error was raised here, in another process"))
-    here = finding.failed
+        finding.failed = spots.spot(file, number, function)
+        finding.lines.append(at("failed", finding.failed, "the error was raised here, in another process"))
     if here is not None:
         finding.lines.append(at("passed", here, "and came to this process here"))
-    finding.notes.append(
-        "What ran in that process was not recorded: which line saved and which one changed is not known. "
-        "Run the function once in this process, without spawn or workers, and they are named."
-    )
+    how = "Run the function once in this process, without spawn or workers, and they are named."
+    versions = VERSIONS.search(child.message)
+    guess = spots.written(own[-1], finding.explanation.facts.get("op", "")) if own and versions else None
+    if guess is not None:
+        made, wrote = guess
+        finding.lines.insert(0, at("changed", wrote, "as the text of the function says, this line writes to it"))
+        finding.lines.insert(0, at("saved", made, "and this one made it"))
+        finding.notes.append(f"What ran in that process was not recorded; the lines are read from the text. {how}")
+    else:
+        finding.notes.append(f"What ran in that process was not recorded: which lines are to blame is not known. {how}")
     return finding
 
 

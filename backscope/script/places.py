@@ -52,6 +52,25 @@ class Place:
         return [Place(*one) for one in reversed(self.through)]
 
 
+@dataclass(frozen=True)
+class Spot:
+    """A place that is known from a text alone: a traceback's line, and the columns of an expression in it."""
+
+    file: str
+    line: int
+    function: str
+    span: tuple  # (line, last line, column, end column)
+    code: object = None
+
+    @property
+    def outwards(self):
+        return [self]
+
+    @property
+    def libraries(self):
+        return []
+
+
 def rank_of(file, libraries):
     """Whose a file is: OWN, CHOSEN, INNER or END. `libraries`: how the files of PyTorch, our engine begin."""
     if file.startswith(OWN_FILES):

@@ -479,7 +479,7 @@ class Recorder:
     def writes_to(self, memories, first, last):
         """The writes to one of these memories that brought its version to first … last, oldest first."""
         found, wanted = [], last
-        for write in reversed(self.writes):
+        for write in reversed(list(self.writes)):  # other threads may go on writing
             if write.memory in memories and write.version == wanted:
                 found.append(write)
                 wanted -= 1

@@ -7,7 +7,7 @@ import re
 import traceback
 from pathlib import Path
 
-from backscope.explaining.report import first_line
+from backscope.explaining.report import escape, first_line
 from backscope.script.places import shown
 
 SHOWN = 2  # edits
@@ -78,12 +78,18 @@ def lines_in_words(lines):
     for line in lines:
         inside = "" if line.function == "<module>" else f" in {line.function}"
         found += [f"  {line.role:8}{line.where}{inside}{line.through}: {line.what}", f"            {line.source}"]
-        for place, words in line.callers:
-            inside = "" if place.function == "<module>" else f" in {place.function}"
-            source = linecache.getline(place.file, place.line).strip()
-            found.append(f"            called from {shown(place.file)}:{place.line}{inside}{words}: {source}")
-        found += [f"            {sentence}" for sentence in line.more]
+        found += [f"            {sentence}" for sentence in more_in_words(line)]
     return found
+
+
+def more_in_words(line):
+    """Who called a line, and what is known besides."""
+    found = []
+    for place, words in line.callers:
+        inside = "" if place.function == "<module>" else f" in {place.function}"
+        source = linecache.getline(place.file, place.line).strip()
+        found.append(f"called from {shown(place.file)}:{place.line}{inside}{words}: {source}")
+    return [*found, *line.more]
 
 
 def doubts(lines):
@@ -106,26 +112,51 @@ def page(finding, error):
     listings = "".join(map(listing, finding.lines))
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in finding.notes)
     trace = html.escape("".join(traceback.format_exception(error)))
+    diffs = "".join(f"<p>{escape(edit.says)}</p>{coloured(edit.diff)}" for edit in finding.edits[:SHOWN])
+    diffs = f"<h2>The cure as a diff</h2>{diffs}" if diffs else ""
     return (
         "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>An error of autograd, explained</title>"
-        "<style>body{font:15px/1.5 Helvetica,Arial,sans-serif;max-width:860px;margin:24px auto;padding:0 16px;"
-        "background:#FFFFFF;color:#1A1A1A}pre{background:#F6F6F6;padding:8px 12px;overflow-x:auto;border-radius:4px}"
-        "mark{background:#FFE9B0}h2{font-size:18px;margin:24px 0 6px}.where{color:#5A5A5A}</style>"
-        f"<h1>An error of autograd, explained</h1><h2>Where</h2>{listings}{notes}"
+        f"<style>{STYLE}</style>"
+        f"<h1>An error of autograd, explained</h1><h2>Where</h2>{listings}{notes}{diffs}"
         f"<h2>What it means</h2>{finding.explanation.html}<h2>The traceback</h2><pre>{trace}</pre></html>\n"
     )
 
 
+STYLE = (
+    ":root{color-scheme:light dark;--paper:#FFFFFF;--ink:#1A1A1A;--soft:#5A5A5A;--code:#F4F4F2;--mark:#FFE9B0;"
+    "--gone:#B3261E;--come:#1B6E3A}"
+    "@media (prefers-color-scheme:dark){:root{--paper:#16181B;--ink:#E6E6E6;--soft:#A0A4A8;--code:#22262A;"
+    "--mark:#5A4510;--gone:#F2A39B;--come:#8FD6A8}}"
+    "body{font:15px/1.5 Helvetica,Arial,sans-serif;max-width:860px;margin:24px auto;padding:0 16px;"
+    "background:var(--paper);color:var(--ink)}"
+    "pre{background:var(--code);padding:8px 12px;overflow-x:auto;border-radius:4px}"
+    "mark{background:var(--mark);color:inherit}h2{font-size:18px;margin:24px 0 6px}.soft{color:var(--soft)}"
+    ".gone{color:var(--gone)}.come{color:var(--come)}p{margin:8px 0}"
+)
+
+
+def coloured(diff):
+    """A diff with what goes and what comes told apart, also without colours."""
+    lines = []
+    for line in diff.splitlines():
+        kind = {"-": "gone", "+": "come"}.get(line[:1], "soft" if line.startswith("@") else "")
+        kind = "soft" if line.startswith(("---", "+++")) else kind
+        lines.append(f"<span class='{kind}'>{html.escape(line)}</span>" if kind else html.escape(line))
+    return "<pre>" + "\n".join(lines) + "</pre>"
+
+
 def listing(line):
-    """A line of the user's file with those around it."""
-    shown = []
-    for number in range(max(1, line.number - AROUND), line.number + AROUND + 1):
+    """A line of the user's file with those around it, who called it, and what is known besides."""
+    shown_lines = []
+    last = min(line.number + AROUND, len(linecache.getlines(line.file)))
+    for number in range(max(1, line.number - AROUND), last + 1):
         source = linecache.getline(line.file, number).rstrip("\n")
         text = f"{number:5}  {html.escape(source)}"
-        shown.append(f"<mark>{text}</mark>" if number == line.number else text)
+        shown_lines.append(f"<mark>{text}</mark>" if number == line.number else text)
     inside = "" if line.function == "<module>" else f" in {html.escape(line.function)}"
-    body = "\n".join(shown)
+    body = "\n".join(shown_lines)
+    more = "".join(f"<p class='soft'>{escape(one)}</p>" for one in more_in_words(line))
     return (
-        f"<p><b>{line.role}</b> <span class='where'>{html.escape(line.where)}{inside}</span>: "
-        f"{html.escape(line.what)}</p><pre>{body}</pre>"
+        f"<p><b>{line.role}</b> <span class='soft'>{html.escape(line.where + line.through)}{inside}</span>: "
+        f"{escape(line.what)}</p><pre>{body}</pre>{more}"
     )

@@ -206,7 +206,8 @@ def node_lines(graph, index, node, detail):
     for k, following, output in node.edges:
         label = f"[{k}] " if len(node.edges) > 1 and not node.folded else ""
         where = "nothing" if following is None else graph.node_title(following)
-        targets.append(label + where + (f" output {output}" if output else ""))
+        slope = f" × {node.slopes[k]}" if k in node.slopes else ""
+        targets.append(label + where + (f" output {output}" if output else "") + slope)
     arrow = " -> " + ", ".join(targets) if targets else ""
     lines = [f"  {graph.node_title(index)}{arrow}"]
     if node.folded:

@@ -17,6 +17,7 @@ from backscope.graph.folding import fold
 from backscope.graph.listing import facts, headline, listing
 from backscope.graph.model import link_inputs
 from backscope.graph.reader import Reader
+from backscope.graph.slopes import read_slopes
 from backscope.graph.tensor_facts import grad_of, is_module, is_tensor
 from backscope.pictures.drawing import Drawing, best_to_read
 from backscope.pictures.legend import legend
@@ -26,7 +27,7 @@ HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 MANY = 200  # items of a list or dictionary that are given names
 
 
-def draw(*tensors, names=None, detail=None, open=None, parts=None):
+def draw(*tensors, names=None, detail=None, open=None, parts=None, slopes=False):
     """The graph behind tensors, as a picture and in words, on our engine and on PyTorch.
 
     Parameters
@@ -39,6 +40,8 @@ def draw(*tensors, names=None, detail=None, open=None, parts=None):
         open        shows one part and folds the rest: a module, "blocks.1", the numbers of two nodes, (9, 50), or of
                     one.
         parts       {"forward": (1, 3)} puts a coloured band with this name behind nodes 1 to 3.
+        slopes      True asks each node whose result is one number for its slopes, and writes them on its arrows: what
+                    backward multiplies by. Nodes that have freed what they saved cannot tell, nor custom Functions.
 
     Returns a Picture. A notebook shows it; print() writes its words; .text, .svg and .html are its forms, and
     .save("graph.svg") or .save("graph.txt") writes a file.
@@ -56,7 +59,7 @@ def draw(*tensors, names=None, detail=None, open=None, parts=None):
         raise ValueError(f"detail is {detail!r}; it can be 0, 1 or 2, or be left out.")
     known, around = names_in(sys._getframe(1))
     around += name_parameters(modules, known) if modules else []
-    graph = snapshot(tensors, names, known, around, open)
+    graph = snapshot(tensors, names, known, around, open, slopes)
     graph.parts = checked_parts(parts or {}, graph)
     if len(modules) == 1 and any(value.node is not None for value in graph.values):
         drawn = {value.name for value in graph.values} | graph.leaves
@@ -76,7 +79,7 @@ def name_parameters(modules, known):
     return found
 
 
-def snapshot(tensors, names, known, around, opened=None):
+def snapshot(tensors, names, known, around, opened=None, slopes=False):
     """The Graph behind tensors as it is now, folded; `known` and `around` are what names_in() found."""
     given = given_names(names, tensors)
     for key, name, tensor in given:
@@ -85,6 +88,8 @@ def snapshot(tensors, names, known, around, opened=None):
     reader = Reader(tensors, known, around)
     graph = reader.read()
     check_used(given, reader)
+    if slopes:
+        read_slopes(reader, tensors)
     graph.leaves = {graph.values[node.leaf].name for node in graph.nodes if node.accumulates}
     fold(graph, opened)
     link_inputs(graph)

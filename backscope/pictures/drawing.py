@@ -530,7 +530,8 @@ class Drawing:
         """The number of an operand at an arrow's tail, the slope in its middle."""
         if r.label and r.label_at:
             x, y = self.turn(*r.label_at)
-            page.text(x, y + 4, r.label, "small", "ink2")
+            stale = r.kind == "stale"  # the line of code that wrote stands above its line
+            page.text(x, y - 5 if stale else y + 4, r.label, *(("label", "stale_t") if stale else ("small", "ink2")))
         if r.pill and r.pill_at:
             page.pill(*self.turn(*r.pill_at), r.pill)
 

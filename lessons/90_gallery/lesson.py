@@ -379,6 +379,16 @@ y = (x**3).sum()
 draw(y, detail=0)
 
 # %% [markdown]
+# ### slopes=True: what backward multiplies by
+#
+# Notice: each arrow has its slope. Three paths lead from `y` back to `x`: multiply along each of them, then add: 3 + 3 + 1.
+
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x + x
+draw(y, slopes=True)
+
+# %% [markdown]
 # ### An MLP of 200 layers
 #
 # Notice: 603 backward nodes. A layer is a box, and 198 layers that are made of the same nodes share one; the first and the last stand alone. The second line says how to look inside.

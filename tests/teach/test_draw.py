@@ -213,6 +213,30 @@ def test_parts_have_names(torch):
     raises("none of the nodes 8 to 9 stands in this picture", lambda: draw(y, parts={"what": (8, 9)}), ValueError)
 
 
+def test_slopes_stand_on_the_arrows(torch):
+    """What backward multiplies by, asked of each node whose result is one number; nothing runs, nothing is recorded."""
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x + x
+    picture = draw(y, slopes=True)
+
+    assert "  1 MulBackward0 -> [0] AccumulateGrad of x × 3, [1] AccumulateGrad of x × 3\n" in picture.text
+    assert "  2 AddBackward0 -> [0] 1 MulBackward0 × 1, [1] AccumulateGrad of x × 1\n" in picture.text
+    assert picture.svg.count(">× 3</text>") == picture.svg.count(">× 1</text>") == 2
+    assert x.grad is None and " × " not in draw(y).text
+    y.backward()
+    assert x.grad.item() == 7
+
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 3
+    loss = h.exp().sum()
+    assert "3 SumBackward0 -> 2 ExpBackward0 × [1., 1.]\n" in draw(loss, slopes=True).text
+    assert "1 MulBackward0 -> [0] AccumulateGrad of w, [1] nothing" in draw(loss, slopes=True).text
+    h.add_(1)
+    assert " × " in draw(loss, slopes=True).text
+    loss.backward()
+    assert "2 ExpBackward0 -> 1 MulBackward0\n" in draw(loss, slopes=True).text
+
+
 def test_not_a_tensor(torch):
     """Each wrong thing gets the advice that fits it."""
     x = torch.tensor([1.0], requires_grad=True)

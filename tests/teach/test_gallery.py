@@ -43,7 +43,7 @@ def test_each_symptom_leads_to_a_picture():
 
 def test_every_option_is_shown():
     """Each option of an instrument stands in a cell of the gallery; `names` means the same to all."""
-    options = {draw: ("names", "detail", "open"), step: ("gradient",), watch: ("names",), ledger: ("leaves",)}
+    options = {draw: ("names", "detail", "open", "slopes"), step: ("gradient",), watch: ("names",), ledger: ("leaves",)}
     options[film] = "enter", "nodes"
     for instrument, names in options.items():
         for name in names:

@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,33 +96,47 @@ def lines_in(code):
 
 
 def steps(number):
-    """What is run for a lesson, in order: (words, command)."""
+    """What is run for a lesson: {words: command}. The proof needs no notebook, and runs beside the other two."""
     stem = folder_of(number).name
     tests = [f"notebooks/{stem}.ipynb", f"lessons/{stem}/claims.py"]
     tests += ["tests/lessons/test_lessons.py", "tests/lessons/test_swap.py"]
     python = [sys.executable, "-m"]
     strict = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/lessons/nbval_sanitize.cfg"]
-    chosen = ["-k", f"ipynb or claims or {stem}", "-p", "tests.quick_start", "-p", "no:cacheprovider", *strict]
-    return [
-        ("build", [sys.executable, "tools/build_notebooks.py", number]),
-        ("rules, claims, nbval, swap", [*python, "pytest", "-q", *chosen, *tests]),
-        ("proof", [*python, "coursekit.judge.prove", number]),
-    ]
+    chosen = ["-k", stem, "-p", "tests.quick_start", "-p", "no:cacheprovider", *strict]
+    return {
+        "proof": [*python, "coursekit.judge.prove", number],
+        "build": [sys.executable, "tools/build_notebooks.py", number],
+        "rules, claims, nbval, swap": [*python, "pytest", "-q", *chosen, *tests],
+    }
 
 
 def once(number):
-    """Run every step, stop at the first that fails, tell the minutes. True when all is well."""
-    for words, command in steps(number):
-        begun = time.monotonic()
-        only = {**os.environ, "COURSE_LESSON": folder_of(number).name}
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=only)
-        verdict = "ok" if done.returncode == 0 else "FAILED"
-        print(f"{words:30} {verdict} ({time.monotonic() - begun:.0f} s)", flush=True)
-        if done.returncode:
-            print("\n".join((done.stdout + done.stderr).strip().splitlines()[-60:]))
-            return False
-    print(f"{number}: {minutes(number)}")
-    return True
+    """Run every step and tell the minutes; of a step that fails its last lines. True when all is well."""
+    begun, commands = time.monotonic(), steps(number)
+    proof = start(number, commands.pop("proof"))
+    well = all([ended(words, start(number, command)) for words, command in commands.items()])
+    well = ended("proof", proof) and well
+    print(f"{number}: {minutes(number)}  ({time.monotonic() - begun:.0f} s)")
+    return well
+
+
+def start(number, command):
+    """A process for a command of one lesson, whose words go to a file."""
+    only = {**os.environ, "COURSE_LESSON": folder_of(number).name}
+    log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+    process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=only)
+    return process, log
+
+
+def ended(words, running):
+    """Wait for a process; say whether all was well, and the last lines of what it said if not."""
+    process, log = running
+    verdict = "ok" if process.wait() == 0 else "FAILED"
+    print(f"{words:30} {verdict}", flush=True)
+    if process.returncode:
+        log.seek(0)
+        print("\n".join(log.read().strip().splitlines()[-60:]), flush=True)
+    return process.returncode == 0
 
 
 def saved(number):

@@ -100,11 +100,13 @@ class Node:
         return hooks_of(self).add("pre", hook)
 
     def __call__(self, *grads):
-        """The gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple."""
+        """Compute the gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple.
+
+        As the formulas give them: that an operand was broadcast or promoted, only the engine undoes.
+        """
         if len(grads) != self.output_count:
             raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
         result = self.apply_to_tensors(list(grads) if self.several_outputs else grads[0])
-        result = result if self.input_metadata is None else validate_outputs(result, self.input_metadata)
         return result[0] if len(result) == 1 else tuple(result)
 
     def __repr__(self):

@@ -203,3 +203,13 @@ def backward_with_frozen_leaves(T):
     w.requires_grad_(False)
     y.backward()
     return [x.grad, w.grad, raises(lambda: T.autograd.grad((x * w).sum(), w))]
+
+
+@program
+def a_node_called_by_itself(T):
+    """A node gives what its formulas give; that an operand was broadcast or promoted, only a pass undoes."""
+    A, w, s = T.ones(2, 2), leaf(T, [1.0, 2.0]), leaf(T, 3.0)
+    results = [A + w, A * w, w * s, w.double() * s, T.where(A > 0, w, s), w.sum(), w.exp()]
+    called = [result.grad_fn(T.ones_like(result).detach()) for result in results]
+    (A + w).sum().backward()
+    return [*called, w.grad]

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from backscope.adapters import OWN_FILES
 
-USAGE = "python -m backscope [--doubts] [--all] [--report FILE] (script.py | -m package.module) [arguments …]"
+USAGE = "python -m backscope [--doubts] [--try] [--all] [--report FILE] (script.py | -m package.module) [arguments …]"
 
 
 def options_in(words):
     """Our options, which stand before the script, and the words that are the script's."""
     parser = argparse.ArgumentParser("backscope", usage=USAGE, description="Run a script; explain its error.")
     parser.add_argument("--doubts", action="store_true", help="say also what is silently wrong")
+    parser.add_argument("--try", dest="tries", action="store_true", help="try the first edit: runs the script again")
     parser.add_argument("--all", action="store_true", help="record all passes, also where that takes long")
     parser.add_argument("--report", metavar="FILE", help="where the HTML report goes (explained.html)")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
@@ -69,7 +70,12 @@ def main(words):
     from backscope.script.doubts import Doubts
     from backscope.script.recorder import Recorder
 
-    recorder = Recorder(torch, everything=options.all)
+    trials = None
+    if options.tries:
+        from backscope.script.trial import Trials
+
+        trials = Trials(torch)
+    recorder = Recorder(torch, everything=options.all or options.tries)
     doubts = Doubts(torch, recorder)
     explain_threads(options, recorder)
     try:
@@ -86,6 +92,7 @@ def main(words):
             error.__traceback__ = of_the_script(traceback, recorder)
             hook(kind, error, error.__traceback__)
             explain(options, error, found)
+            attempt(trials, found, options, rest)
             finish(options, doubts, whole=found is None)
 
         sys.excepthook = show
@@ -112,8 +119,8 @@ def explain_threads(options, recorder):
     threading.excepthook = show
 
 
-def run(options, rest):
-    """Run the script or module as __main__."""
+def run(options, rest, source_of=None):
+    """Run the script or module as __main__. source_of: what gives the text of a file where it is not the file's own."""
     if options.module:
         sys.argv = [options.module, *rest]
         sys.path[0] = os.getcwd()
@@ -123,9 +130,11 @@ def run(options, rest):
     path = os.path.abspath(options.script)
     sys.path[0] = str(Path(path).resolve().parent)
     try:
-        source = Path(path).read_bytes()
+        source = (source_of or Path.read_bytes)(Path(path))
     except OSError as error:
         sys.exit(f"backscope: cannot open {options.script!r}: {error.strerror}")
+    if source[:4] == b"PK\x03\x04":
+        sys.exit(f"backscope: {options.script!r} is a zip archive. Unpack it, and run the script that is in it.")
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=__builtins__, __spec__=None, __cached__=None)
     sys.modules["__main__"] = module
@@ -180,6 +189,23 @@ def explain(options, error, finding):
         print(f"\nThe report could not be made: {type(fault).__name__}: {fault}", file=sys.stderr)
     else:
         print(f"\nThe same with a picture: {path}", file=sys.stderr)
+
+
+def attempt(trials, finding, options, rest):
+    """Try the edits of a finding, if that was asked for."""
+    if trials is None:
+        return
+    from backscope.script import trial
+
+    if finding is None or isinstance(finding, str):
+        print("\nNothing was tried: this is no error of autograd that is known here.", file=sys.stderr)
+        return
+    try:
+        print("\n" + trial.in_words(trials.of(finding, options, rest)), file=sys.stderr)
+    except Exception as fault:
+        print(f"\nThe edit could not be tried: {type(fault).__name__}: {fault}", file=sys.stderr)
+    finally:
+        trials.close()
 
 
 def finish(options, doubts, whole=True):

@@ -396,3 +396,8 @@ class CallsSeen(torch.overrides.TorchFunctionMode):
         finally:
             source.after_call(result, (args, kwargs))
             source.call = outer
+
+
+def load_compiler() -> None:
+    """Load what the first optimizer loads: a few seconds, which every fork of this process then has behind it."""
+    import torch._dynamo  # noqa: F401

@@ -25,9 +25,9 @@ import time
 import traceback
 import types
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
+from backscope.adapters import adapter
 from backscope.script.places import OWN, rank_of, shown
 
 EXTRA = 2  # passes that a run goes on after the failing one
@@ -253,7 +253,7 @@ def serve(asked, answered):
     """Fork a run for each line that is asked, wait for it, say how it ended."""
     for line in asked:
         folder, seconds = line.split("\t")
-        import_module("torch._dynamo")  # the first optimizer loads it: once here, and not in each run
+        adapter("torch").load_compiler()  # the first optimizer loads it: once here, and not in each run
         one = os.fork()
         if one == 0:
             try:

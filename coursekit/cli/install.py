@@ -63,7 +63,7 @@ def set_up(environment: Environment, extras: list[str]) -> None:
             echo("No network: the course opens with the packages that are there, and is brought up to date next time.")
             return
         raise UserError(no_network(answer))
-    if not old and not damaged:
+    if not damaged and not read_stamp(environment)["fingerprint"]:
         echo(f"Setting up the course in .venv, once: some {PACKAGES} packages, 480 MB. {HOW_LONG}.")
     elif not damaged:
         echo("Bringing .venv up to date ...")

@@ -113,7 +113,10 @@ class Progress:
 
     @contextlib.contextmanager
     def locked(self):
-        """Hold the lock file, so that another notebook's change does not come between reading and writing."""
+        """Hold the lock file, so that another notebook's change does not come between reading and writing.
+
+        Written by hand, and not with filelock: a lesson runs with NumPy alone, in the browser, too.
+        """
         lock = self.path.with_name(self.path.name + ".lock")
         held, begun = False, time.monotonic()
         while not held and time.monotonic() - begun < 2 * LOCK_PATIENCE:

@@ -103,19 +103,25 @@ CALLS = {TICK: tick, TURN: turn, CAUGHT: caught, BACKWARD: backward}
 class Script:
     """A program, parsed; and with the calls put in."""
 
-    def __init__(self, text, enter, nodes):
-        self.enter, self.nodes = enter, nodes
-        self.tree = ast.parse(text, FILE)
-        nodes = list(ast.walk(self.tree))
+    def __init__(self, text, enter, nodes, file=FILE, span=None):
+        """`span`: the first and the last line that have frames; all, if none are given."""
+        self.enter, self.nodes, self.file, self.span = enter, nodes, file, span
+        self.tree = ast.parse(text, file)
+        every = list(ast.walk(self.tree))
+        nodes = [node for node in every if self.within(getattr(node, "lineno", 0))] if span else every
         names = (
             node.id if isinstance(node, ast.Name) else node.arg for node in nodes if type(node) in (ast.Name, ast.arg)
         )
         self.names = list(dict.fromkeys(names))
         self.defines = any(isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)) for node in nodes)
         self.statements = {}  # line -> the statement that begins there
-        for node in nodes:
+        for node in every:
             if isinstance(node, ast.stmt):
                 self.statements.setdefault(node.lineno, node)
+
+    def within(self, line):
+        """True for a line that has frames."""
+        return self.span is None or self.span[0] <= line <= self.span[1]
 
     def made_here(self):
         """Names that the program gives before it uses them: what they meant before has nothing to do with it."""
@@ -141,7 +147,7 @@ class Script:
             one.body = self.body(one.body, "")
             begins = self.call(TICK, one, one.lineno, last, one.col_offset, "", "locals()")
             one.body.insert(docstring(one.body), begins)
-        return compile(ast.fix_missing_locations(tree), FILE, "exec", dont_inherit=True)
+        return compile(ast.fix_missing_locations(tree), self.file, "exec", dont_inherit=True)
 
     def call(self, name, at, *words):
         """A statement that calls one of CALLS."""
@@ -163,6 +169,8 @@ class Script:
         constant = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
         if isinstance(one, QUIET) or constant:
             return [one]
+        compound = isinstance(one, (*FUNCTIONS, *LOOPS, ast.ClassDef)) or hasattr(one, "body") or hasattr(one, "cases")
+        quiet = quiet or not compound and not self.within(one.lineno)
         if isinstance(one, FUNCTIONS):
             one.body = self.body(one.body, one.name, quiet or not self.enter)
             one.body.insert(docstring(one.body), self.call(TURN, one))
@@ -199,12 +207,13 @@ class Script:
     def block(self, one, where, quiet):
         """An `if`, `with`, `try` or `match`: what stands in it. A `with` may catch an error, as `suppress` does."""
         for handler in getattr(one, "handlers", ()):
-            handler.body = [self.call(CAUGHT, handler, where, "locals()"), *self.body(handler.body, where, quiet)]
+            told = [] if self.span else [self.call(CAUGHT, handler, where, "locals()")]
+            handler.body = [*told, *self.body(handler.body, where, quiet)]
         for part in [one, *getattr(one, "cases", ())]:
             for name in ("body", "orelse", "finalbody"):
                 if getattr(part, name, None):
                     setattr(part, name, self.body(getattr(part, name), where, quiet))
-        if isinstance(one, (ast.With, ast.AsyncWith)) and not quiet:
+        if isinstance(one, (ast.With, ast.AsyncWith)) and not quiet and self.span is None:
             passes_on = ast.copy_location(ast.Raise(), one)
             body = [self.call(CAUGHT, one, where, "locals()"), passes_on]
             handler = ast.copy_location(ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, body), one)
@@ -253,6 +262,7 @@ class Camera:
     """Runs a script and keeps a frame for each statement."""
 
     number = 0
+    most_steps = MOST_STEPS
 
     def __init__(self, script):
         Camera.number += 1
@@ -295,11 +305,30 @@ class Camera:
                 for name in CALLS:
                     scope.pop(name, None)
 
+    def run_script(self, code, scope):
+        """Run a script of which some lines are filmed. It prints, ends and raises as it would without a film."""
+        self.hidden, self.where, self.most_steps = {}, "", float("inf")
+        self.scope = self.top = scope
+        scope.update(CALLS)
+        _here.camera = self
+        try:
+            exec(code, scope)
+            self.last_of_many()
+        except Exception as error:
+            lines, title = self.place(error)
+            if self.script.within(lines[0]):
+                self.latest = self
+                self.shoot(lines, title, error)
+            raise
+        finally:
+            _here.camera = None
+            self.scope = self.hidden = self.top = None
+
     # --- called by the program ---
 
     def turn(self):
         self.steps += 1
-        if self.steps > MOST_STEPS:
+        if self.steps > self.most_steps:
             raise Stopped
 
     def tick(self, first, last, column, where, scope):
@@ -378,7 +407,7 @@ class Camera:
         """(lines of the statement that raised, title)."""
         line = 0
         for frame, at in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename == FILE:
+            if frame.f_code.co_filename == self.script.file:
                 line, self.scope = at, frame.f_locals
                 self.where = "" if frame.f_code.co_name == "<module>" else frame.f_code.co_name
         one = self.script.statements.get(line)

@@ -46,9 +46,9 @@ told.appendChild(says[k].cloneNode(true)).style.display='';high=Math.max(high,to
 function go(k){at=Math.max(0,Math.min(last,k));range.value=at;
 f.forEach(function(e,i){e.open=i==at;e.style.display=i==at?'':'none'});
 tell(at);
-rows.forEach(function(e,i){var d=f[at].dataset,now=within(i+1,d.lines);
+rows.forEach(function(e,i){var d=f[at].dataset,n=i+ +card.dataset.first,now=within(n,d.lines);
 e.style.background=now?(d.raises?'RAISES':'NOW'):'';if(now)e.setAttribute('aria-current','step');
-else e.removeAttribute('aria-current');e.style.outline=within(i+1,d.spoilt)?(d.freed?'LET_GO':'SPOILT'):''});
+else e.removeAttribute('aria-current');e.style.outline=within(n,d.spoilt)?(d.freed?'LET_GO':'SPOILT'):''});
 view.scrollTop=Math.max(0,+f[at].dataset.y-view.clientHeight/2);
 range.setAttribute('aria-valuetext',f[at].firstElementChild.textContent);
 b[0].disabled=b[1].disabled=at==0;b[2].disabled=b[3].disabled=at==last}
@@ -81,10 +81,10 @@ def card(film):
         head += f"<div>{escape(left_out)}</div>"
     frames = "".join(frame(film, k, image) for k, image in enumerate(images))
     return (
-        f'<div class="bs-film" style="{CARD}"><div>{title}{head}</div>'
+        f'<div class="bs-film" data-first="{film.first}" style="{CARD}"><div>{title}{head}</div>'
         f'<div class="bs-film-bar" style="display:none;margin:8px 0 2px" data-button="{BUTTON}" data-input="{INPUT}">'
         f'</div><div style="display:flex;flex-wrap:wrap;gap:{GAP}px;margin-top:8px">'
-        f'<div style="flex:1 1 {LEFT}px;min-width:0">{listing(film.source)}'
+        f'<div style="flex:1 1 {LEFT}px;min-width:0">{listing(film)}'
         '<div class="bs-film-told" aria-live="polite" style="display:none;margin-top:10px"></div></div>'
         f'<div class="bs-film-view" style="flex:100 1 {SMALLEST * wide:.0f}px;'
         f'max-width:{wide:.0f}px;min-width:0;overflow:auto">{frames}</div></div>'
@@ -96,12 +96,12 @@ def escape(text):
     return html.escape(text, quote=False)
 
 
-def listing(source):
+def listing(film):
     """The source with line numbers."""
-    rows = source.split("\n")
+    rows = film.source.split("\n")
     lines = "".join(
         f'<div class="bs-film-line" style="{LINE}"><span style="opacity:0.65">{number(n)}</span>{escape(row)}</div>'
-        for n, row in enumerate(rows, 1)
+        for n, row in enumerate(rows, film.first)
     )
     return f'<div style="font-family:{html.escape(MONO)};font-size:12px;line-height:1.4">{lines}</div>'
 
@@ -131,7 +131,7 @@ def images_of(film, wide):
 def alt(film, k):
     """A frame for those who cannot see it."""
     seen = film.reel.frames[k]
-    line = f"{seen.title}: {words.code_of(film.source, seen)}".rstrip(": ") + "."
+    line = f"{seen.title}: {words.code_of(film, seen)}".rstrip(": ") + "."
     return in_short([line, *(one.rstrip(".") + "." for one in film.changes(k))])
 
 
@@ -139,7 +139,7 @@ def frame(film, k, picture):
     """One frame: what the line did, and the picture."""
     seen, says = film.reel.frames[k], film.changes(k)
     title = f"{k + 1}. {seen.title}"
-    code = words.code_of(film.source, seen)
+    code = words.code_of(film, seen)
     told = "".join(f"<li>{escape(one)}</li>" for one in says)
     data = f' data-lines="{seen.lines[0]}-{seen.lines[1]}" data-y="{film.focus(k):.0f}"'
     data += ' data-raises="1"' * bool(seen.error)

@@ -101,8 +101,8 @@ def shoot(source, enter, nodes, scope, function=None, args=(), runs=None):
 class Film:
     """What `film` returns: a notebook shows a card to page through, print() writes what each line changed."""
 
-    def __init__(self, source, frames=(), notes=(), error=None, left_out=0):
-        self.source, self.error = source, error
+    def __init__(self, source, frames=(), notes=(), error=None, left_out=0, first=1):
+        self.source, self.error, self.first = source, error, first  # `first`: the number of the source's first line
         self.reel = Reel(shown(list(frames)))
         self._drawn, self._pages = None, []
         self._changes = [words.Changes(self.reel, k) for k in range(len(self))]

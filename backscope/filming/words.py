@@ -300,16 +300,16 @@ def headline(reel, error):
     return f"A film of {count(len(reel.frames), 'frame')}" + (", and an error at the end." if error else ".")
 
 
-def code_of(source, frame):
+def code_of(film, frame):
     """The statement of a frame, in one line."""
-    first, last = frame.lines
-    return " ".join(line.strip() for line in source.split("\n")[first - 1 : last]) if first else ""
+    first, last = (line - film.first for line in frame.lines)
+    return " ".join(line.strip() for line in film.source.split("\n")[first : last + 1]) if first >= 0 else ""
 
 
 def text(film):
     """The whole film in words."""
     lines = [headline(film.reel, film.error), *film.notes]
     for k, frame in enumerate(film.reel.frames):
-        lines += ["", f"{k + 1}. {frame.title}: {code_of(film.source, frame)}".rstrip(": ")]
+        lines += ["", f"{k + 1}. {frame.title}: {code_of(film, frame)}".rstrip(": ")]
         lines += [f"   {sentence}" for sentence in film.changes(k)]
     return "\n".join(lines)

@@ -15,7 +15,10 @@ from pathlib import Path
 
 from backscope.adapters import OWN_FILES
 
-USAGE = "python -m backscope [--doubts] [--try] [--all] [--report FILE] (script.py | -m package.module) [arguments …]"
+USAGE = (
+    "python -m backscope [--doubts] [--try] [--all] [--report FILE] [--film 10-20] "
+    "(script.py | -m package.module) [arguments …]"
+)
 
 
 def options_in(words):
@@ -25,13 +28,14 @@ def options_in(words):
     parser.add_argument("--try", dest="tries", action="store_true", help="try the first edit: runs the script again")
     parser.add_argument("--all", action="store_true", help="record all passes, also where that takes long")
     parser.add_argument("--report", metavar="FILE", help="where the HTML report goes (explained.html)")
+    parser.add_argument("--film", metavar="LINES", help="film these lines of the script, such as 10-20 (film.html)")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     parser.add_argument("script", nargs="?")
     own = []
     words = list(words)
     while words:  # up to the script: what follows is not for us
         own.append(words.pop(0))
-        if own[-1] == "--report" and words:
+        if own[-1] in ("--report", "--film") and words:
             own.append(words.pop(0))
         elif own[-1] == "-m" and words:
             own.append(words.pop(0))
@@ -41,6 +45,8 @@ def options_in(words):
     options = parser.parse_args(own)
     if not options.script and not options.module:
         parser.error("there is no script to run: name one, or a module after -m.")
+    if options.film and options.module:
+        parser.error("--film takes a script, not a module.")
     return options, words
 
 
@@ -63,6 +69,10 @@ def main(words):
     if words[:1] == ["explain"] and not Path("explain").exists():
         return explain_text(words[1:])
     options, rest = options_in(words)
+    if options.film:
+        from backscope.script.filmed import film_lines
+
+        return film_lines(options.film, options.script, rest)
     try:
         from backscope.adapters.torch import torch
     except ImportError:

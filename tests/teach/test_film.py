@@ -5,11 +5,13 @@ import contextlib
 import gc
 import html
 import importlib.util
+import os
 import re
 import subprocess
 import sys
 import time
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -487,3 +489,53 @@ def test_what_is_no_film_is_told_by_the_tool(tmp_path):
     ):
         with pytest.raises(SystemExit, match=says):
             movie.main(words)
+
+
+SCRIPT = """import sys
+import course_lib as torch
+
+w = torch.ones(3, requires_grad=True)
+print("arguments", sys.argv[1:])
+for _ in range(3):
+    y = (w * 2).sigmoid()
+    y *= 2
+    loss = y.sum()
+    loss.backward()
+"""
+
+
+def run_filmed(folder, *words):
+    """`python -m backscope --film …` in a folder with SCRIPT as script.py."""
+    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+    call = [sys.executable, "-m", "backscope", "--film", *words]
+    root = str(Path(__file__).resolve().parents[2])
+    return subprocess.run(
+        call, cwd=folder, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, timeout=100
+    )
+
+
+def test_some_lines_of_a_script_are_filmed(tmp_path):
+    """The script prints, raises and ends as ever; the film of its lines, with their numbers, lies beside it."""
+    done = run_filmed(tmp_path, "7-10", "script.py", "one")
+    page = (tmp_path / "film.html").read_text("utf-8")
+
+    assert done.stdout == "arguments ['one']\n" and done.returncode == 1
+    assert "A film of lines 7-10, 4 frames: film.html" in done.stderr
+    assert "modified by an inplace operation" in done.stderr and "filming" not in done.stderr
+    assert (
+        'data-first="7"' in page and "line 8 wrote into what SigmoidBackward0" in page and "4. line 10 raises" in page
+    )
+
+
+@pytest.mark.parametrize(("span", "says"), [
+    ("x", "takes the numbers of two lines, such as 10-20, not 'x'"), ("9-3", "takes the numbers of two lines"),
+    ("1-40", "shows up to 30 lines; 1-40 are 40"), ("50", "script.py has 11 lines"),
+])  # fmt: skip
+def test_lines_that_cannot_be_filmed_are_told_before_the_script_runs(tmp_path, span, says):
+    done = run_filmed(tmp_path, span, "script.py")
+
+    assert says in done.stderr and done.stdout == "" and "Traceback" not in done.stderr
+
+
+def test_lines_that_never_ran_are_told(tmp_path):
+    assert "no statement of lines 1-2 ran that could be shown" in run_filmed(tmp_path, "1-2", "script.py").stderr

@@ -68,7 +68,7 @@ class Home:
         """How many lessons and parts there are, and how long they take."""
         lessons, parts = ([row for row in self.rows if row[0].isdigit() is whole] for whole in (True, False))
         told = f"{len(lessons)} lessons, about {hours(lessons)} hours"
-        return f"{told}, and {len(parts)} optional parts, {hours(parts)} more." if parts else f"{told}."
+        return f"{told}, and {counted(parts)}, {hours(parts)} more." if parts else f"{told}."
 
     def advice(self):
         """What to do next, in a sentence."""
@@ -115,6 +115,11 @@ def solved(number, progress):
     ids = [exercise.id for exercise in module.EXERCISES]
     ids += [f"{number}.b"] if number.isdigit() and int(number) <= stages.LAST else []
     return sum(progress.get(each, {}).get("solved") is True for each in ids), len(ids)
+
+
+def counted(parts):
+    """How many parts there are, in words."""
+    return "an optional part" if len(parts) == 1 else f"{len(parts)} optional parts"
 
 
 def hours(rows):

@@ -69,7 +69,8 @@ def test_nothing_is_written_over(folder):
 
 @pytest.mark.parametrize(
     "words, numbers",
-    [("1-3", "01 02 03"), ("0,3,6-7", "00 03 06 07"), ("7", "07"), *((each, None) for each in ("3-1", "99", "x", ""))],
+    [("0-1", "00 01"), ("0,7", "00 07"), ("5", "05"), ("5b", "05b"), ("4-5", "04 05 05b"), ("7", "07"),
+     *((each, None) for each in ("3-1", "99", "x", ""))],  # fmt: skip
 )
 def test_lessons_are_named_by_numbers_and_ranges(words, numbers):
     """ "0,3,5-7" names lessons; what cannot be read, or does not exist, is None."""

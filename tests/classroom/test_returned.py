@@ -67,6 +67,18 @@ def test_links_archives_and_other_files_are_listed_and_not_read(tmp_path):
             "a/link.ipynb": "links are not followed"} == dict(found.others)  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["anna/whatever.ipynb", "anna_05b.ipynb", "anna-5b.ipynb", "05b_memory_anna.ipynb"])
+def test_a_part_is_a_lesson_of_its_own(tmp_path, name):
+    """A notebook of part 05b is told from one of lesson 05, by its cells or by its name."""
+    cells = [{"cell_type": "code", "source": ['L = lesson("05b")']}] if "/" in name else []
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    (copy,) = returned.look(tmp_path, {"05": "05_leaf", "05b": "05b_memory"}).copies
+
+    assert ("anna", "05b", "") == (copy.student, copy.lesson, copy.edition)
+
+
 @pytest.mark.parametrize("kind", copies.BROKEN)
 def test_a_broken_file_is_a_copy_with_a_problem_in_words(tmp_path, kind):
     """A file that is no notebook stays its student's, with a sentence of what is wrong with it."""

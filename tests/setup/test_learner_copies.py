@@ -57,6 +57,15 @@ def lesson(source="1", outputs=(), **metadata):
     return (text + "\n").encode()
 
 
+def test_what_tells_an_answer_is_not_in_a_copy(copies):
+    """Cells with the tag `tells` are taken out: L.run shows them once the prediction is made."""
+    told = {"cell_type": "markdown", "metadata": {"tags": ["tells"]}, "source": ["It is 8."]}
+    kept = {"cell_type": "markdown", "metadata": {}, "source": ["What is it?"]}
+    publish(copies, NAME, json.dumps({"cells": [kept, told], "nbformat": 4}).encode())
+
+    assert [kept] == json.loads(copies.published()[NAME])["cells"]
+
+
 def test_copies_begin_without_outputs(copies):
     """A copy asks before it tells: the published outputs and execution counts are taken out, nothing else."""
     cell = {"cell_type": "code", "execution_count": 3, "outputs": [{"text": "the answer"}], "source": "ü = 1"}

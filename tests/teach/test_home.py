@@ -54,6 +54,20 @@ def test_what_is_solved_fills_the_bar_and_moves_the_advice(folder):
     assert "Go on with lesson 01, A <graph>." in all_
 
 
+def test_a_part_is_optional(folder):
+    """A part stands below its lesson and is counted apart; the advice comes to it when all lessons are solved."""
+    cells = [{"cell_type": "markdown", "source": ["# 05b · A part: more?\n\n**Minutes** 40"]}]
+    (folder / "05b_part.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    text, page = str(home(folder)), home(folder).html
+
+    assert "05b ..........    40 minutes  A part (optional)" in text.splitlines()
+    assert "2 lessons, about 2 hours, and an optional part, 1 more." in text
+    assert 'href="05b_part.ipynb">05b · A part</a>' in page and page.count("optional") == 1
+    ids = [each.id for number in (0, 1) for each in exercises_module(number).EXERCISES] + ["00.b", "01.b"]
+    solve(folder, ids)
+    assert "Go on with lesson 05b, A part." in str(home(folder))
+
+
 def test_after_lesson_13_there_is_no_engine_to_build():
     """A lesson that asks for no piece of one's own engine is done when its exercises are."""
     done, all_ = solved("14", {exercise.id: {"solved": True} for exercise in LESSON_14})

@@ -67,15 +67,16 @@ def front_page(lite=False):
     """docs/site/index.md with its tables filled in; with a link to the course for the browser, if that lies below."""
     text = (PAGES / "index.md").read_text(encoding="utf-8")
     rows = [f"| [{n} {title}](notebooks/{file}.ipynb) | {about} | {m} |" for n, title, about, m, file in lessons()]
+    whole = [(n, m) for n, _, _, m, _ in lessons() if n.isdigit()]
     hours = round(sum(m for *_, m, _ in lessons()) / 60)
     files = (ROOT / "course_lib" / "engine").glob("*.py")
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     values = {
         "LESSONS": "\n".join(["| lesson | about | minutes, with its exercises |", "| --- | --- | --- |", *rows]),
-        "TOTAL": f"{len(rows)} lessons, some {hours} hours with all exercises.",
+        "TOTAL": f"{len(whole)} lessons and {len(rows) - len(whole)} optional parts, some {hours} hours in all.",
         "LESSON_TREE": "\n".join(f"notebooks/{file}" for *_, file in lessons()),
-        "COUNT": str(len(rows)),
-        "HOURS": str(round(sum(m for *_, m, _ in lessons()[:6]) / 60)),
+        "COUNT": str(len(whole)),
+        "HOURS": str(round(sum(m for n, m in whole if n <= "05") / 60)),
         "ENGINE_LINES": f"{lines:,}",
         "CARD": sample(),
         "LITE": LITE if lite else "",

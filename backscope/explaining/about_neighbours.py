@@ -9,6 +9,49 @@ NOT_LOOKED_INTO = "What happens inside of a transform of torch.func is not recor
 
 NEIGHBOURS = (
     Row(
+        "not a tensor",
+        r"'(?P<got>float|int|numpy\.\w+|ndarray|list|tuple|dict|str|NoneType)' object has no attribute 'backward'",
+        (
+            "backward() was called on a thing of type {got}, which has no graph.",
+            "item(), float(), tolist() and NumPy give numbers; the history stays behind with the tensor.",
+            "It was raised by the line itself, and nothing was computed.",
+        ),
+        (
+            "Keep the loss as a tensor, and take its number for the log only: `print(loss.item())`.",
+            "Of several losses make one: `torch.stack(losses).mean()`, or `sum(losses)`.",
+        ),
+        (("torch.tensor(loss, requires_grad=True)", "no error any more, and nothing is learned"),),
+        9,
+    ),
+    Row(
+        "numpy's function",
+        r"received an invalid combination of arguments - got \((?:[^)]*, )?(?:out|dtype|axis|keepdims)=|"
+        r"\w+\(\) got an unexpected keyword argument '(?:axis|keepdims|out)'",
+        (
+            "A function of NumPy was called with a tensor, and called the tensor's own method in its turn.",
+            "The two take other arguments: NumPy says axis and out, PyTorch dim.",
+            "It was raised by the line itself: no graph is needed for that.",
+        ),
+        (
+            "`torch.mean(x)` in place of `np.mean(x)`: recorded, and differentiated.",
+            "For the log: `np.mean(x.detach().numpy())`.",
+        ),
+        (),
+        9,
+    ),
+    Row(
+        "complex loss",
+        r"grad can be implicitly created only for real scalar outputs but got (?P<got>\S+)",
+        (
+            "backward() was called on a loss of {got}, and a complex number cannot be made small.",
+            "A loss is one real number; its gradient says in which direction it falls.",
+            "Nothing was computed.",
+        ),
+        ("Take a real number of it: `loss.abs()`, `loss.real`, or `(z * z.conj()).real.sum()`.",),
+        (),
+        3,
+    ),
+    Row(
         "ddp unfinished",
         r"Expected to have finished reduction in the prior iteration(?:.*?did not receive grad for rank \d+: "
         r"(?P<indices>\d[\d ]*))?",

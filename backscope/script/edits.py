@@ -278,6 +278,10 @@ def recording_on(finding):
                 says = "Record here, also within the block."
                 yield Edit(source.file, wrap(source, statement, f"with torch.{torch_on}():"), says)
         return
+    switch = block.items[0].context_expr if isinstance(block, ast.With) else None
+    if called(switch) == "set_grad_enabled" and switch.args and dotted(switch.args[0]):
+        yield from only_where_recorded(finding, source, block, source.text(switch.args[0]))
+        return
     if isinstance(block, ast.With) and len(block.items) == 1:
         yield Edit(source.file, unwrapped(source, block), "Record what the loss is computed from: take the block away.")
     elif isinstance(block, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -286,6 +290,23 @@ def recording_on(finding):
             "Record in this function: take the decorator away.",
             (source.starts[one.lineno - 1], source.starts[one.end_lineno], ""),
         )
+
+
+def only_where_recorded(finding, source, block, condition):
+    """`with torch.set_grad_enabled(train):`: backward() and step() where it is true."""
+    there = next((one for one in finding.failed.outwards if one.file == source.file), None)
+    last = source.up(source.at(there), ast.stmt) if there is not None else None
+    together = source.block(block)
+    if last not in together or isinstance(last.parent, ast.If):
+        return
+    end = together.index(last)
+    while end + 1 < len(together) and calls_in(together[end + 1], "step", "update"):
+        end += 1
+    begin = together.index(last)
+    while begin > 0 and calls_in(together[begin - 1], "zero_grad"):
+        begin -= 1
+    text = wrapped_lines(source, together, together[begin], together[end], f"if {condition}:")
+    yield Edit(source.file, text, "Learn only where recording is on.")
 
 
 def wrapped_lines(source, block, first, last, head):
@@ -341,6 +362,9 @@ KINDS = {
     "optimizer non-leaf": (edits_of_neighbours.of_a_computed_leaf,),
     "grad is None": (edits_of_neighbours.of_a_missing_gradient,),
     "unused": (edits_of_neighbours.of_an_unused_input,),
+    "flag of a computed tensor": (edits_of_neighbours.of_a_flag,),
+    "not a tensor": (edits_of_neighbours.of_a_number,),
+    "numpy's function": (edits_of_neighbours.of_numpys_function,),
     "grad for plain": (edits_of_neighbours.of_a_plain_input,),
     "version": (edits_of_neighbours.of_a_backward, edits_of_order.of_a_step, edits_of_writes.of_a_write),
     "freed": (edits_of_order.of_a_second_pass,),

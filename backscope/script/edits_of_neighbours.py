@@ -371,3 +371,56 @@ def of_an_unused_input(finding):
             says = f"Let the loss be computed from `{dotted(inner)}` itself, and not from a copy without history."
             yield source.edit(says, source.swap(one, source.text(inner)))
             return
+
+
+def of_a_flag(finding):
+    """`y.requires_grad = False` for a computed y: y without its history, or its gradient kept."""
+    source, node, statement = place_of(finding)
+    if isinstance(statement, ast.Assign):
+        owner, off = statement.targets[0].value, source.text(statement.value) == "False"
+    else:
+        call = next(iter(calls_in(statement, "requires_grad_")), None)
+        if call is None or not isinstance(call.func, ast.Attribute):
+            return
+        owner, off = call.func.value, bool(call.args) and source.text(call.args[0]) == "False"
+    name = source.text(owner)
+    if off:
+        yield source.edit(
+            "Its values without the history.", source.swap(statement, f"{name} = {name}.detach()"), loses=True
+        )
+    else:
+        yield source.edit(
+            "It requires grad already: have its gradient kept.", source.swap(statement, f"{name}.retain_grad()")
+        )
+
+
+def of_a_number(finding):
+    """`loss = f(x).item()`, and then loss.backward(): the tensor, and the number only for the log."""
+    source, node, statement = place_of(finding)
+    call = next(iter(calls_in(statement, "backward")), None)
+    name = dotted(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else ""
+    made = [
+        one
+        for one in ast.walk(source.scope(statement))
+        if isinstance(one, (ast.Assign, ast.AugAssign)) and name in named(one, ast.Store)
+    ]
+    for one in made:
+        items = [
+            each for each in calls_in(one.value, "item", "tolist", "numpy") if isinstance(each.func, ast.Attribute)
+        ]
+        if items:
+            swaps = [source.swap(each, source.text(each.func.value)) for each in items]
+            yield source.edit("Keep the tensor; take its number where it is printed.", *swaps)
+            return
+
+
+def of_numpys_function(finding):
+    """`np.mean(tensor)`: PyTorch's own function."""
+    source, node, statement = place_of(finding)
+    torch, swaps = finding.recorder.torch, []
+    for call in calls_in(statement):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if dotted(owner) in ("np", "numpy") and hasattr(torch, call.func.attr):
+            swaps.append(source.swap(owner, "torch"))
+    if swaps:
+        yield source.edit("PyTorch's own functions: they are recorded.", *swaps)

@@ -73,6 +73,7 @@ def order_edits(finding, saved, changed, failed):
         return
     source = source_of(there[0].file)
     step, last = (source.up(source.at(place), ast.stmt) for place in there)
+    yield from split_loop(source, saved, there[0], step, last)
     step, last = in_one_block(source, step, last)
     if step is None:
         return
@@ -91,6 +92,27 @@ def order_edits(finding, saved, changed, failed):
     else:
         yield from moved
         yield from again
+
+
+def split_loop(source, saved, place, step, last):
+    """`for optimizer, loss in …`: clear, pass and step in one loop, over one forward pass: a loop for each."""
+    loop = getattr(step, "parent", None)
+    if not isinstance(loop, ast.For) or step not in loop.body or last not in loop.body or loop.orelse:
+        return
+    first = next((one for one in saved.outwards if one.code is place.code), None)
+    at, end = loop.body.index(last), loop.body.index(step)
+    if at >= end or first is None or loop.lineno <= first.line <= loop.end_lineno or loop.body[0].lineno == loop.lineno:
+        return
+    head = source.bytes[source.starts[loop.lineno - 1] : source.starts[loop.body[0].lineno - 1]].decode()
+    clears = [one for one in loop.body[:at] if calls_in(one, "zero_grad")]
+    parts = [clears, [one for one in loop.body[:end] if one not in clears], loop.body[end:]]
+    if not all(source.alone(one) for one in loop.body):
+        return
+    text = "".join(head + "".join(source.lines(one) for one in part) for part in parts if part)
+    yield source.edit(
+        "A loop for each: clear all gradients, run all passes, and step when no graph needs the weights any more.",
+        (*source.whole(loop), text),
+    )
 
 
 def in_one_block(source, step, last):

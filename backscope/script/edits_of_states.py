@@ -42,13 +42,23 @@ def in_the_loop(finding, here, failed):
         yield from of_a_sum(source, statement, summed, passes, loop)
         return shared
     reads = reads_in(statement, names)
-    if reads and shared:
+    grown = set() if reads else grown_lists(statement, loop)
+    if grown:
+        yield from after(source, last, [f"{one} = [each.detach() for each in {one}]" for one in sorted(grown)])
+    elif reads and shared:
         lines = [f"{one} = {without_history(finding, failed, one)}" for one in dict.fromkeys(map(dotted, reads))]
         yield from after(source, last, lines)
     elif reads:
         swaps = [source.swap(one, guarded(source, one, without_history(finding, here, dotted(one)))) for one in reads]
         yield source.edit(STATE, *swaps, loses=True)
     return shared
+
+
+def grown_lists(statement, loop):
+    """The lists that a statement reads and that the loop appends to, and does not begin anew."""
+    reads = set(named(statement, ast.Load))
+    grown = {dotted(one.func.value) for one in calls_in(loop, "append") if isinstance(one.func, ast.Attribute)}
+    return {one for one in reads & grown if one and one not in named(loop, ast.Store)}
 
 
 def of_a_sum(source, statement, name, passes, loop):

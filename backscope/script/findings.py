@@ -112,7 +112,7 @@ class Finding:
             file = getattr(module, "__file__", None)
             if isinstance(file, str) and file.endswith(".py") and self.recorder.rank(file) == OWN:
                 found.append(file)
-        return list(dict.fromkeys(found))
+        return [file for file in dict.fromkeys(found) if os.path.isabs(file) and os.path.exists(file)]
 
 
 def at(role, place, what):
@@ -159,7 +159,8 @@ def find(error, recorder):
         finding.facts["first"] = "here" if again else "elsewhere"
     if recorder.rests:
         finding.notes.append(f"The record ends before this line: {recorder.rests}.")
-    if kind == "AttributeError" and place is not None and ".grad" not in linecache.getline(place.file, place.line):
+    is_none = finding.row is not None and finding.row.key == "grad is None" and place is not None
+    if is_none and ".grad" not in linecache.getline(place.file, place.line):
         finding.explanation.row = None  # None of another kind
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
         finding.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
@@ -290,7 +291,7 @@ def tell_saved(finding, versions):
             finding.facts["origin"] = (
                 "The tensor is a parameter, or a view of one, such as the transposed weight of a Linear."
             )
-        tell_name(finding, line, shape)
+        tell_name(finding, line)
     if writes and writes[0].optimizer and recorder.first_step is not None:
         finding.found["early"] = sequence_nr(node) <= recorder.first_step
     for write in writes[:3]:
@@ -312,7 +313,7 @@ def tell_unknown(finding):
     )
 
 
-def tell_name(finding, line, shape):
+def tell_name(finding, line):
     """What the changed memory is called, if it is a parameter or a buffer."""
     thing = finding.parameter
     if thing is None:
@@ -321,7 +322,7 @@ def tell_name(finding, line, shape):
     kind = "the parameter" if thing.requires_grad else "the buffer" if "." in name else "the tensor"
     line.more.append(f"what was saved is {kind} `{name}`")
     finding.facts["parameter"] = name
-    view = "a view of " if thing.requires_grad and len(thing.shape) > 1 and shape != list(thing.shape) else ""
+    view = "a view of " if "AsStrided" in finding.message else ""
     finding.facts["origin"] = f"The tensor is {view}{kind} `{name}`."
 
 

@@ -5,7 +5,7 @@ import gc
 import inspect
 
 from backscope.script.blocks import function_at, switches
-from backscope.script.source import FUNCTIONS, base_of, calls_in, dotted, named, source_of, value_in
+from backscope.script.source import FUNCTIONS, base_of, called, calls_in, dotted, named, source_of, value_in
 
 FAULTS = (OSError, SyntaxError, AttributeError, KeyError, IndexError, TypeError, ValueError)
 
@@ -350,7 +350,33 @@ def second_run(finding):
             return
 
 
+def own_hook(finding):
+    """The line of the hook that gave back something wrong: the one that the message names, or the only one."""
+    name, found = finding.explanation.facts.get("hook", ""), []
+    for file in finding.files:
+        source = source_of(file)
+        registered = [one for one in calls_in(source.tree) if one.args and "register" in called(one)]
+        registered = [one for one in registered if called(one).endswith("hook")]
+        names = {dotted(one.args[0]).rpartition(".")[2] for one in registered} - {""}
+        methods = [one for one in ast.walk(source.tree) if isinstance(one, FUNCTIONS[:2])]
+        found += [(source, one) for one in methods if one.name == name or one.name in names]
+        found += [(source, one.args[0]) for one in registered if isinstance(one.args[0], ast.Lambda)]
+    found = [one for one in found if getattr(one[1], "name", None) == name] or found
+    if len(found) == 1:
+        source, hook = found[0]
+        returns = [one for one in ast.walk(hook) if isinstance(one, ast.Return) and one.value is not None]
+        node = (returns or [hook])[-1]
+        line = line_at("hook", source.file, node, function_at(source, node), "this hook gave it back")
+        finding.lines.insert(0, line)
+
+
 KINDS = {
+    "hook size": own_hook,
+    "hook count": own_hook,
+    "hook type": own_hook,
+    "hook tuple": own_hook,
+    "post hook returns": own_hook,
+    "module hooks": own_hook,
     "version": write_in_backward,
     "gradient number": in_a_function,
     "gradient does not fit": in_a_function,

@@ -147,7 +147,14 @@ class Source:
         return (*self.span(node), new)
 
     def before(self, statement, line):
-        """An edit that puts a line before a statement."""
+        """An edit that puts a line before a statement, also where that stands behind a colon or a semicolon."""
+        head = self.bytes[self.starts[statement.lineno - 1] : self.span(statement)[0]].decode()
+        if head.strip() and not head.strip().startswith("@"):
+            start = self.span(statement)[0]
+            if head.rstrip().endswith(":"):
+                pad = "\n" + self.indent(statement) + "    "
+                return start, start, f"{pad}{line}{pad}"
+            return start, start, f"{line}; "
         first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
         start = self.starts[first - 1]
         return start, start, self.indent(statement) + line + "\n"

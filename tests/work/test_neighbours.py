@@ -85,7 +85,19 @@ COMPILED = """
 RuntimeError: This backward function was compiled with non-empty donated buffers which requires create_graph=False and
 retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls,
 or set torch._functorch.config.donated_buffer=False to disable donated buffer."""
+SCORES = "z = x * (1 + 1j); "
 CURES = [  # row, a program that fails (or its message, where it needs a GPU or a compiler), programs with the cure
+    ("not a tensor", "x.sum().item().backward()", ["loss = x.sum(); loss.backward(); loss.item()"]),
+    (
+        "numpy's function",
+        "import numpy as np; np.mean(x)",
+        ["torch.mean(x).backward()", "import numpy as np; np.mean(x.detach().numpy())"],
+    ),
+    (
+        "complex loss",
+        SCORES + "z.sum().backward()",
+        [SCORES + "z.sum().abs().backward()", SCORES + "z.sum().real.backward()"],
+    ),
     (
         "ddp unfinished",
         ddp("m = DDP(Two()); [m(x).sum().backward() for _ in range(2)]"),

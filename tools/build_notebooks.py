@@ -6,9 +6,8 @@
     python tools/build_notebooks.py --check      do notebook and source agree? (runs nothing, writes nothing)
     python tools/build_notebooks.py --verify     run everything again, compare every byte (writes nothing)
 
-A rebuild of an unchanged lesson gives the same bytes: metadata, cell ids and the layout engine of the
-pictures are fixed, no times are recorded, and the kernel sees neither the learner's progress nor an
-IPython profile.
+A rebuild of an unchanged lesson gives the same bytes: metadata and cell ids are fixed, no times are
+recorded, and the kernel sees neither the learner's progress nor an IPython profile.
 """
 
 from __future__ import annotations
@@ -146,10 +145,9 @@ def dump(nb) -> str:
 # --- building --------------------------------------------------------------------------------------
 
 
-def kernel_environment(scratch: str, layout: str = "wasm") -> dict[str, str]:
-    """What a lesson is built in: this tree's course_lib, one layout engine, nothing of the user's own."""
+def kernel_environment(scratch: str) -> dict[str, str]:
+    """What a lesson is built in: this tree's course_lib, nothing of the user's own."""
     environment = dict(os.environ)
-    environment["COURSE_LAYOUT"] = layout
     environment["COURSE_PROGRESS"] = os.path.join(scratch, "progress.json")
     environment["IPYTHONDIR"] = os.path.join(scratch, "ipython")
     environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
@@ -157,7 +155,7 @@ def kernel_environment(scratch: str, layout: str = "wasm") -> dict[str, str]:
     return environment
 
 
-def execute(nb, where: Path, on_cell=None, layout: str = "wasm"):
+def execute(nb, where: Path, on_cell=None):
     """Run all cells of a notebook in a fresh kernel of this very interpreter; returns it in normal form."""
     from ipykernel.kernelspec import RESOURCES, get_kernel_dict
     from jupyter_client import AsyncKernelManager
@@ -191,7 +189,7 @@ def execute(nb, where: Path, on_cell=None, layout: str = "wasm"):
     with tempfile.TemporaryDirectory(prefix="course-build-", ignore_cleanup_errors=True) as scratch:
         try:
             with open(os.path.join(scratch, "stderr"), "w+", encoding="utf-8", errors="replace") as log:
-                client.execute(env=kernel_environment(scratch, layout), stderr=log)
+                client.execute(env=kernel_environment(scratch), stderr=log)
         except CellExecutionError as error:
             reason = f"{error.ename}: {ANSI.sub('', error.evalue)}"
         except CellTimeoutError:
@@ -202,7 +200,7 @@ def execute(nb, where: Path, on_cell=None, layout: str = "wasm"):
             reason = "\n".join(["the kernel died (a crash, or the cell ended the process)", *said[-10:]])
         else:
             built = normalise(nb, where.stem)
-            return add_png(built) if layout == "wasm" else built
+            return add_png(built)
     raise BuildError(describe_failure(nb, where, current[0], reason))
 
 
@@ -264,9 +262,9 @@ def ordinal(n: int) -> str:
     return f"{n}{'th' if 10 <= n % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
 
 
-def build(source: Path, on_cell=None, layout: str = "wasm") -> str:
+def build(source: Path, on_cell=None) -> str:
     """The text of the executed notebook of one source."""
-    return dump(execute(read_source(source), target(source), on_cell, layout))
+    return dump(execute(read_source(source), target(source), on_cell))
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -343,7 +341,7 @@ def show_progress(stem: str, cells: int):
     return lambda index: print(f"\r{stem}: cell {index + 1} of {cells}", end="", flush=True)
 
 
-def build_command(chosen: list[Path], verify: bool, layout: str) -> list[str]:
+def build_command(chosen: list[Path], verify: bool) -> list[str]:
     """Build (or, to verify, rebuild and compare) lessons one after the other; returns the problems found."""
     problems = []
     for number, source in enumerate(chosen, 1):
@@ -353,7 +351,7 @@ def build_command(chosen: list[Path], verify: bool, layout: str) -> list[str]:
         try:
             nb = read_source(source)
             report = show_progress(name_of(source), len(nb.cells))
-            text = dump(execute(nb, notebook, report, layout))
+            text = dump(execute(nb, notebook, report))
         except BuildError as error:
             problems.append(str(error))
             verdict = "FAILED"
@@ -389,7 +387,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("lessons", nargs="*", help="lesson numbers or names; all lessons when none is given")
     parser.add_argument("--check", action="store_true", help="compare sources with notebooks, run nothing")
     parser.add_argument("--verify", action="store_true", help="rebuild and compare all bytes, write nothing")
-    parser.add_argument("--layout", default="wasm", help="what draws: wasm (as committed), dot or text")
     parser.add_argument("--folder", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     try:
@@ -398,7 +395,7 @@ def main(argv: list[str] | None = None) -> int:
             chosen = chosen if options.lessons else everything_named(options.folder)
             problems = [problem for source in chosen for problem in check(source)]
         else:
-            problems = build_command(chosen, options.verify, options.layout)
+            problems = build_command(chosen, options.verify)
     except BuildError as error:
         chosen, problems = [], [str(error)]
     except ImportError as error:

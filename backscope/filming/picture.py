@@ -238,7 +238,7 @@ class FilmDrawing(PairDrawing):
             if box.key in self.halos[self.which]:
                 x, y = self.corner(box)
                 radius = min(box.height / 2, CORNER) if box.card.pill else ROUND
-                page.rect("run", x - 5, y - 5, box.width + 10, box.height + 10, radius + 4, 1.5)
+                page.halo(x - 5, y - 5, box.width + 10, box.height + 10, radius + 4)
         super().write(page)
 
     def write_words(self, page, r):

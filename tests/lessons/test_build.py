@@ -18,7 +18,6 @@ SAMPLE = """\
 import os
 import sys
 
-print(os.environ["COURSE_LAYOUT"])
 print(os.path.exists(os.environ["COURSE_PROGRESS"]))
 for number in range(200):
     print(number, flush=True)
@@ -48,7 +47,7 @@ def test_build_verify_check(folder, capsys):
     assert command(folder, "99") == 0
     nb = nbformat.read(notebook, as_version=4)
     stream, result = nb.cells[1].outputs
-    assert stream.text.startswith("wasm\nFalse\n0\n1\n") and stream.text.endswith("\n199\n")
+    assert stream.text.startswith("False\n0\n1\n") and stream.text.endswith("\n199\n")
     assert result.data == {"text/plain": "True"}
     assert nb.cells[1].metadata == {"tags": ["C99.1"]} and nb.cells[1].execution_count == 1
     assert [cell.id for cell in nb.cells] == ["lesson-99-cell-00", "lesson-99-cell-01"]

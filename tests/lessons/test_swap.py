@@ -1,7 +1,6 @@
 """The course's promise about names: replace the import by `import torch`, and the same is printed.
 
-And the promise about pictures: with no layout engine at all every lesson still runs. One run shows both; where PyTorch
-is not installed, our engine takes its place in it.
+Where PyTorch is not installed, our engine takes its place.
 """
 
 import difflib
@@ -77,8 +76,8 @@ def compared(seen: list) -> int:
 
 
 @every_notebook
-def test_on_real_torch_and_without_a_layout_engine(stem):
-    """Every cell that is not tagged engine prints the same with `import torch`; pictures are text."""
+def test_on_real_torch(stem):
+    """Every cell that is not tagged engine prints the same with `import torch`."""
     nb, seen = load(stem), run_all()[stem]
     problems = compare(nb, seen, LIBRARY)
 

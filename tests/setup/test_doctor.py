@@ -31,11 +31,10 @@ def examine(monkeypatch, kernel_lines):
     """Let the doctor look at an environment that has everything but what the test takes away."""
 
     def look(without=(), versions_changed=None, **changes):
-        def probe(environment, names, draw, environ):
+        def probe(environment, names, closely, environ):
             found = {
                 "python": "3.12.1",
                 "course_lib": str(paths.ROOT / "course_lib"),
-                "layout": ["dot", "Drawn by dot."],
                 "versions": {name: "9.9" for name in names},
             }
             found["versions"]["torch"] = "2.13.0+cpu"
@@ -55,7 +54,7 @@ def examine(monkeypatch, kernel_lines):
 def test_when_all_is_there_nothing_is_to_be_done(examine):
     """With everything present each of the environment's lines is ok and none has a remedy."""
     found = examine()
-    subjects = ["Python", "Environment", "Packages", "For tests", "course_lib", "Kernel", "Layout", "Real torch"]
+    subjects = ["Python", "Environment", "Packages", "For tests", "course_lib", "Kernel", "Real torch"]
 
     assert {(subject, "ok", None) for subject in subjects} == {
         (subject, found[subject].state, found[subject].remedy) for subject in subjects
@@ -72,9 +71,6 @@ def test_when_all_is_there_nothing_is_to_be_done(examine):
         ({"without": ["torch"]}, "Real torch", "note", "", "torch==2.13.0"),
         ({"versions_changed": {"torch": "2.12.1"}}, "Real torch", "note", "2.12.1", "2.13.0"),
         ({"course_lib": "/elsewhere/course_lib"}, "course_lib", "gap", "/elsewhere/course_lib", ""),
-        ({"layout": None}, "Layout", "note", "not known", ""),
-        ({"layout": ["wasm", "By wasm."]}, "Layout", "ok", "By wasm.", None),
-        ({"layout": ["text", "By text."]}, "Layout", "note", "By text.", ""),
     ],
 )
 def test_what_is_not_as_it_should_be_is_a_line(examine, changes, subject, state, words, remedy):
@@ -99,7 +95,7 @@ def test_the_probe_imports_what_it_judges(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "elsewhere"))
     environment = Environment(sys.executable, "given", sys.prefix, ours=False)
     quick = probe(environment, ["gone", "torn", "numpy"])
-    full = probe(environment, ["gone", "torn", "numpy"], draw=True)
+    full = probe(environment, ["gone", "torn", "numpy"], closely=True)
 
     assert {"gone"} == set(quick["broken"])
     assert {"gone", "torn"} == set(full["broken"])
@@ -118,15 +114,6 @@ def test_the_doctor_works_in_a_read_only_home(tmp_path):
     assert not [line for line in gaps if "course_lib" not in line]
     assert bool(gaps) == bool(done.returncode)
     assert ("Ready:" in done.stdout) == (not gaps)
-
-
-@pytest.mark.parametrize("choice", ["wasm", "text"])
-def test_the_layout_is_found_out_by_drawing(choice, monkeypatch):
-    """Asked for real, the engine that draws is the one that COURSE_LAYOUT allows."""
-    monkeypatch.setenv("COURSE_LAYOUT", choice)
-    environment = Environment(sys.executable, "given", sys.prefix, ours=False)
-
-    assert choice == probe(environment, [], draw=True)["layout"][0]
 
 
 def test_an_environment_that_does_not_start_is_a_gap(monkeypatch, tmp_path):

@@ -19,7 +19,7 @@ from course_lib.autograd import anomaly_mode
 from course_lib.engine.graph import forward_name
 from tests.libraries import LIBRARIES
 
-HEAVY = ("course_lib", "torch", "matplotlib", "graphviz", "IPython", "coursekit", "lessons")
+HEAVY = ("course_lib", "torch", "matplotlib", "IPython", "coursekit", "lessons")
 
 
 def run(code, *options):

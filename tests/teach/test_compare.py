@@ -67,7 +67,7 @@ def test_marks_and_sentences_agree(program):
     new_or_gone = {what for side in pair.marks for what, word in side.items() if word != "CHANGED"}
 
     assert told <= marked and marked - told <= new_or_gone
-    assert bool(comparison.changes) == ('class="run"' in comparison.svg)
+    assert bool(comparison.changes) == ('class="behind"' in comparison.svg)
 
 
 @PROGRAMS

@@ -436,7 +436,7 @@ def test_what_changed_is_marked_and_what_went_is_seen_to_go(torch):
     drawn = drawings(film(IN_PLACE + "del h, loss\nw = None"))[:7]
     gone = drawings(film("x = torch.ones(1, requires_grad=True)\ny = x.exp()\ny = None"))
 
-    assert 'class="run"' in drawn[4] and "STALE" in drawn[4] and "line 5 wrote" in drawn[4]
+    assert 'class="behind"' in drawn[4] and "STALE" in drawn[4] and "line 5 wrote" in drawn[4]
     assert "fails here" in drawn[6] and "FREED" in drawn[6]
     assert ">gone<" in gone[2] and ">gone<" not in gone[1]
 

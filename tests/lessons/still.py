@@ -11,7 +11,6 @@ STILL = {
     "00": "minutes spoilt order",
     "01": "minutes spoilt",
     "03": "minutes spoilt order",
-    "04": "minutes spoilt",
     "06": "minutes spoilt order",
     "07": "minutes spoilt order",
     "08": "minutes spoilt",

@@ -1,4 +1,4 @@
-"""Exercise 04.5: feed the starving queue."""
+"""Exercise 04.2: feed the starving queue."""
 
 import random
 import sys
@@ -206,7 +206,7 @@ def count(graph, root):
 """
 
 EXERCISE = Exercise(
-    id="04.5", kind="repair", title="Feed the starving queue", minutes=6, difficulty=2, puzzles=(25,),
+    id="04.2", kind="repair", title="Feed the starving queue", minutes=6, difficulty=2, puzzles=(25,),
     question="count(graph, root) counts arrows that will never deliver: those of nodes that are not behind the root, "
     "and those to nothing, whose place holds None. Count the others only, without recursion: graphs are deep.",
     name="count", starter=STARTER_5,

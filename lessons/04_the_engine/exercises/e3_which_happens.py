@@ -1,4 +1,4 @@
-"""Exercise 04.2: which happens?"""
+"""Exercise 04.3: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -25,7 +25,7 @@ def what_happens(program, slope, torch):
 
 
 EXERCISE = WhichHappens(
-    id="04.2", title="Which happens?", minutes=6, difficulty=2, puzzles=(25,),
+    id="04.3", title="Which happens?", minutes=6, difficulty=2, puzzles=(25,),
     question="Each program at `x = torch.tensor(2.0, requires_grad=True)`, then `y.backward()`: fine, raises "
     "now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{'; '.join(program.splitlines())}`" for letter, program in PROGRAMS.items()),

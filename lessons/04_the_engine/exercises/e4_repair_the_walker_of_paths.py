@@ -1,4 +1,4 @@
-"""Exercise 04.3: repair the walker of paths."""
+"""Exercise 04.4: repair the walker of paths."""
 
 import inspect
 import sys
@@ -237,7 +237,7 @@ def backward(graph, root):
 """
 
 EXERCISE = Exercise(
-    id="04.3", kind="repair", title="Repair the walker of paths", minutes=10, difficulty=2,
+    id="04.4", kind="repair", title="Repair the walker of paths", minutes=10, difficulty=2,
     question="The engine is right and walks every path. Make it look at each node's arrows a few times at most, "
     "without recursion, and with the same numbers for all nodes. In your own words: the lesson's engine as it stands "
     "does not count.",

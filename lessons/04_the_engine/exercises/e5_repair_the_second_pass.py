@@ -1,4 +1,4 @@
-"""Exercise 04.4: repair the second pass."""
+"""Exercise 04.5: repair the second pass."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 
@@ -92,7 +92,7 @@ def backward(graph, order, grad):
 """
 
 EXERCISE = Exercise(
-    id="04.4", kind="repair", title="Repair the second pass", minutes=6, difficulty=2,
+    id="04.5", kind="repair", title="Repair the second pass", minutes=6, difficulty=2,
     question="One dictionary serves as buffer and as .grad. Make every pass add the right gradient to each leaf's "
     "entry, and keep everything else out of it.",
     name="backward", starter=STARTER_4,

@@ -74,14 +74,14 @@ def card(film):
     head = "".join(f"<div>{escape(note)}</div>" for note in film.notes)
     title = f"<b>{escape(words.headline(film.reel, film.error))}</b>" if len(film) or not film.notes else ""
     if not len(film):
-        return f'<div class="bs-film" style="{CARD}">{title}{head}</div>'
+        return f'<div class="bs-film bs-panel" style="{CARD}">{title}{head}</div>'
     wide = film.pages[0].width if film.pages else 480
     images, left_out = images_of(film, wide)
     if left_out:
         head += f"<div>{escape(left_out)}</div>"
     frames = "".join(frame(film, k, image) for k, image in enumerate(images))
     return (
-        f'<div class="bs-film" data-first="{film.first}" style="{CARD}"><div>{title}{head}</div>'
+        f'<div class="bs-film bs-panel" data-first="{film.first}" style="{CARD}"><div>{title}{head}</div>'
         f'<div class="bs-film-bar" style="display:none;margin:8px 0 2px" data-button="{BUTTON}" data-input="{INPUT}">'
         f'</div><div style="display:flex;flex-wrap:wrap;gap:{GAP}px;margin-top:8px">'
         f'<div style="flex:1 1 {LEFT}px;min-width:0">{listing(film)}'
@@ -114,7 +114,7 @@ def number(n):
 def images_of(film, wide):
     """(one image for each frame, a sentence on those that are left out to keep the card small)."""
     images = [as_image(page.svg(), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
-    size = f"width:100%;min-width:{SMALLEST * wide:.0f}px;max-width:{wide:.0f}px"  # a narrower window scrolls it
+    size = f"margin:0;width:100%;min-width:{SMALLEST * wide:.0f}px;max-width:{wide:.0f}px"  # a narrower window scrolls it
     images = [image.replace("max-width:100%", size, 1) for image in images]
     room, kept = LARGEST - len(images[-1]), 0
     while kept < len(images) - 1 and room >= len(images[kept]):

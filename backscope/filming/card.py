@@ -114,7 +114,7 @@ def number(n):
 def images_of(film, wide):
     """(one image for each frame, a sentence on those that are left out to keep the card small)."""
     images = [as_image(page.svg(), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
-    size = f"margin:0;width:100%;min-width:{SMALLEST * wide:.0f}px;max-width:{wide:.0f}px"  # a narrower window scrolls it
+    size = f"margin:0;width:100%;min-width:{SMALLEST * wide:.0f}px;max-width:{wide:.0f}px"
     images = [image.replace("max-width:100%", size, 1) for image in images]
     room, kept = LARGEST - len(images[-1]), 0
     while kept < len(images) - 1 and room >= len(images[kept]):

@@ -30,6 +30,7 @@ class Reel:
 
     def __init__(self, frames):
         self.frames = frames
+        keep_names([frame.graph for frame in frames])
         number([frame.graph for frame in frames] + [frame.says[0].graph for frame in frames if frame.says])
         ids = Ids()
         found = [ids.of(frame.graph) for frame in frames]
@@ -125,6 +126,17 @@ class Ids:
     def node(self, values, node):
         key = ("leaf", values[node.leaf]) if node.accumulates else ("node", node.key)
         return self.nodes.setdefault(key, len(self.nodes))
+
+
+def keep_names(graphs):
+    """A tensor of several names goes by the one that it had in the frame before, as long as that is its name."""
+    before = {}
+    for graph in graphs:
+        for value in graph.values:
+            if before.get(value.token) in value.also:
+                value.also = [value.name, *(name for name in value.also if name != before[value.token])]
+                value.name = before[value.token]
+        before = {value.token: value.name for value in graph.values if value.named}
 
 
 def number(graphs):

@@ -539,3 +539,12 @@ def test_lines_that_cannot_be_filmed_are_told_before_the_script_runs(tmp_path, s
 
 def test_lines_that_never_ran_are_told(tmp_path):
     assert "no statement of lines 1-2 ran that could be shown" in run_filmed(tmp_path, "1-2", "script.py").stderr
+
+
+def test_a_tensor_keeps_the_name_it_had(torch):
+    """A loop variable is a second name of an item, and no new name for it."""
+    seen = film("parts = [torch.ones(1), torch.zeros(1)]\nfor part in parts:\n    s = part * 2")
+
+    assert "parts[0] and part are one tensor" in seen.changes(1)
+    assert "parts[1] and part are one tensor" in seen.changes(2)
+    assert "called" not in seen.text

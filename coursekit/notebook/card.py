@@ -20,7 +20,7 @@ PAPER = (
 )
 CODE = f"font-family:{LETTERS};font-size:13px;background:rgba(127,127,127,0.14);padding:1px 4px;border-radius:4px"
 BLOCK = (
-    f"font-family:{LETTERS};font-size:13px;line-height:1.5;white-space:pre-wrap;"
+    f"font-family:{LETTERS};font-size:13px;line-height:1.5;white-space:pre-wrap;background:none;"
     "word-break:normal;overflow-wrap:break-word;margin:6px 0"
 )
 GREY = LIGHT["plain_e"]

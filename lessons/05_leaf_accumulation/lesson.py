@@ -47,7 +47,8 @@ def descend(rate, steps=16):
 
 
 print([round(loss, 3) for loss in descend(0.5, steps=6)])
-L.stage.curves("loss", {"rate 0.5": descend(0.5), "rate 0.1": descend(0.1)}, level=("the first loss", 0.5))
+both = {"rate 0.5": descend(0.5), "rate 0.1": descend(0.1)}
+L.stage.curves("loss", both, level=("the first loss", 0.5))
 
 # %% [markdown]
 # (`L.stage` holds the code that only draws this lesson's charts.)
@@ -182,10 +183,12 @@ def slopes_of(cut):
     return x.grad.tolist()
 
 
-whole = slopes_of(lambda x: [x.mean()])
-means = slopes_of(lambda x: [x[:3].mean() / 2, x[3:].mean() / 2])
-sums = slopes_of(lambda x: [x[:3].sum() / 4, x[3:].sum() / 4])
-L.run(L.stage.shares, {"the whole batch": whole, "by means": means, "by sums": sums}, after="05.p2")
+ways = {
+    "the whole batch": slopes_of(lambda x: [x.mean()]),
+    "by means": slopes_of(lambda x: [x[:3].mean() / 2, x[3:].mean() / 2]),
+    "by sums": slopes_of(lambda x: [x[:3].sum() / 4, x[3:].sum() / 4]),
+}
+L.run(L.stage.shares, ways, after="05.p2")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** in the whole batch each sample counts 1/4, and so it does by sums. By means the outlier counts 1/2, which is twice what it should, and each of the others counts 1/6.
@@ -254,19 +257,20 @@ print("w in the first three steps, without the line:", slopes[:3])
 L.predict("05.p3", None)
 
 # %% tags=["C05.4", "P12"]
-def both():
+def steps():
     for step in range(9):
-        print(f"step {step + 1} | w {slopes[step]:6.3f} | .grad {held[step]:g}")
-    print("the sum of all slopes:", sum(slopes))
+        print(f"step {step + 1} | w {slopes[step]:6.3f} | .grad {held[step]:6.3f}")
+    print(f"the sum of all slopes: {sum(slopes):.3f}")
 
 
-L.run(both, after="05.p3")
+L.run(steps, after="05.p3")
 
 # %% [markdown]
 # And here are the two loops beside each other.
 
 # %%
-L.run(L.stage.beside, {"with the line": look(clear=True), "without it": (slopes, held)}, after="05.p3")
+loops = {"with the line": look(clear=True), "without it": (slopes, held)}
+L.run(L.stage.beside, loops, after="05.p3")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** with the line, `.grad` is the slope, and `w` is halved in each step. Without it, `.grad` is the sum of all slopes so far. In the last row it equals the sum that is printed below it.
@@ -320,7 +324,8 @@ def train(momentum, steps=9):
 
 print("forgets:           ", [round(w, 3) for w in slopes])
 print("clears, momentum 1:", [round(w, 3) for w in train(1.0)])
-L.stage.curves("w", {"momentum 1": train(1.0, 60), "momentum 0.9": train(0.9, 60)}, level=("0, the goal", 0.0))
+lines = {"momentum 1": train(1.0, 60), "momentum 0.9": train(0.9, 60)}
+L.stage.curves("w", lines, level=("0, the goal", 0.0))
 
 # %% [markdown]
 # The two printed lines are the same. **If you forget to clear in plain gradient descent, you train with momentum 1.** That is why the loss swung at the beginning of this lesson. With momentum 1 the swinging goes on and on. With 0.9 the old gradients fade, and the swinging dies away.
@@ -358,7 +363,8 @@ L.run(walk, [one, zero, None], after="05.p4")
 # People *freeze* a layer when they want its weights to stay as they are for a while. Here `w` is to be frozen after the first step, once with gradients of zero and once with None.
 
 # %%
-L.run(L.stage.curves, "w", {"zeros": walk([one] + 14 * [zero]), "None": walk([one] + 14 * [None])}, after="05.p4")
+frozen = {"zeros": walk([one] + 14 * [zero]), "None": walk([one] + 14 * [None])}
+L.run(L.stage.curves, "w", frozen, after="05.p4")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** the weight whose gradient is None stays where it is. With zeros the weight drifts away: the steps 0.9, 0.81, 0.729 and so on add up to 9.

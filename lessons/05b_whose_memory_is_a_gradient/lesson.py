@@ -148,13 +148,13 @@ L.run(recorded, "handed to backward", False, after="05b.p3")
 # The first pass made the memory of `given` the leaf's `.grad`. The second pass was added to `.grad` in place, and so into `given`.
 #
 # ```text
-#              before               after the first pass     after the second
+#              after pass 1          after pass 2
 #
-# PyTorch      given --> [1., 1.]   given --+-> [1., 1.]     given --+-> [2., 2.]
-#              x.grad    None       x.grad -+                x.grad -+
+# PyTorch      given  --+-> [1, 1]   given  --+-> [2, 2]
+#              x.grad --+            x.grad --+
 #
-# our engine   given --> [1., 1.]   given --> [1., 1.]       given --> [1., 1.]
-#              x.grad    None       x.grad -> [1., 1.]       x.grad -> [2., 2.]
+# our engine   given  ----> [1, 1]   given  ----> [1, 1]
+#              x.grad ----> [1, 1]   x.grad ----> [2, 2]
 # ```
 
 # %% [markdown]

@@ -54,5 +54,5 @@ EXERCISE = Predict(
         Mistake("times the rate", "You multiply by the learning rate. That happens in the step, after `.grad` was "
                 "read.", 0.625),
     ),
-    reveals=("grad 1.25", "1.25, above 0", "still in `.grad`"),
+    reveals=(".grad  1.250", "1.25, above 0", "still in `.grad`"),
 )  # fmt: skip

@@ -15,7 +15,7 @@
 #
 # **You write `y = x * x + x`, and Python computes a number, 12. Then you write `y.backward()`, and you are told how steep this formula is at this point. But nobody ever gave Python a formula. It was given a 3, it multiplied once and added once, and has forgotten about it. Or has it?**
 #
-# It has not. The line has left something behind in memory, and every network learns by means of it. You never see it, until something goes wrong. The memory fills up overnight, and the cause is one harmless plus sign (lesson 01). A training runs to its end, and nothing was learned (lesson 02). A gradient is wrong, and there is no error (lesson 09).
+# It has not. The line has left something behind in memory, and every network learns from it. You never see it until something goes wrong. The memory fills up overnight, and the cause is one harmless plus sign (lesson 01). A training runs to its end, and nothing was learned (lesson 02). A gradient is wrong, and there is no error (lesson 09).
 #
 # In this course you will look. There are pictures of everything that PyTorch keeps to itself. You will predict what happens before you see it, and along the way you will write an engine of your own, which in the end trains a network.
 #
@@ -26,19 +26,19 @@
 # - say what becomes of a loop and of an `if`;
 # - read the error that you get when nothing was recorded.
 #
-# **Minutes** 70 · **Needs** Python, and that the slope of x² is 2x · **Out of scope** what a node saves (lesson 06), what exactly `.grad` is (lesson 05)
+# **Minutes** 70, of which 25 are for your own engine · **Needs** Python, and that the slope of x² is 2x · **Out of scope** what a node saves (lesson 06), what exactly `.grad` is (lesson 05)
 #
 # [all lessons](home.ipynb) · [01 A computation is a graph →](01_computation_graph.ipynb)
 
 # %% [markdown]
 # Each grey field below is a *cell* with a few lines of Python. Click into it and press **Shift+Enter** to run it and go on to the next one. Run the cells from the top to the bottom.
 #
-# The first cell imports the library of this course under the name `torch`. It is a small engine that was written to be read. It has PyTorch's names and gives PyTorch's answers: put `import torch` in its place, and all but a few cells print the same.
+# The first cell imports the library of this course under the name `torch`. It is a small engine that was written to be read. It has PyTorch's names and gives PyTorch's answers: write `import torch` instead, and the cells print the same, except for the few that open our engine.
 
 # %%
 import course_lib as torch
-from backscope import draw, explain, step
-from coursekit import expect_error, lesson, show
+from backscope import draw, step
+from coursekit import lesson
 
 L = lesson(0)
 
@@ -46,30 +46,36 @@ L = lesson(0)
 # ## Nobody stored the formula: how can Python know the slope?
 #
 # A *tensor* is a box for numbers, here for a single one. `requires_grad=True` says that you will ask for slopes with respect to `x` later.
-#
-# ```python
-# x = torch.tensor(3.0, requires_grad=True)
-# y = x * x + x
-# y.backward()
-# print(x.grad)
-# ```
-#
+
+# %%
+def program():
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x + x
+    y.backward()
+    print(x.grad)
+
+# %% [markdown]
 # After the second line `y` holds 12, and the formula is gone. Python has computed 9, then 12, and has moved on. Yet the third line finds the slope of x² + x at 3 and puts it into `x.grad`.
 #
-# In a lesson like this one you are often asked to *predict*. Do it before you read on. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell. It is noted; what it was worth appears below the next cell that you run, where you can see for yourself.
+# In a lesson like this one you are often asked to *predict*. Do it before you run the program. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell. Then run the next cell: it shows what comes of the program, and what your prediction was worth.
 #
-# **Predict**, first: which number does the last line print?
-#
-# **Predict**, second: the second line leaves small objects behind, which we call *nodes*: one for each operation, and one for each leaf that will receive a slope. (A *leaf* is a tensor that you made yourself, such as `x`.) How many nodes are there?
+# **Predict.** Which number does the program print?
 
 # %%
 L.predict("00.p1", None)
 
 # %%
-L.predict("00.p2", None)
+L.run(program, after="00.p1")
+
+# %% [markdown] tags=["tells"]
+# It printed 7, and you can check it. The *slope* of `y` at `x` says how fast `y` changes when `x` changes a little. At 3.001, x² + x is 12.007001. So a change of 0.001 in `x` changes `y` by about 0.007: the slope is 7. (In calculus it is 2x + 1, at 3.)
 
 # %% [markdown]
-# Now run the first two lines only, and look at what is printed beside the value.
+# If a result depends on many numbers, there is one slope for each of them. All of these slopes together are called the **gradient**. People say "the gradient of `x`" when they mean the slopes of the final result with respect to the numbers in `x`, and PyTorch keeps them in `x.grad`. A gradient always has the same shape as its tensor.
+#
+# ## What does the line leave behind?
+#
+# Run the first two lines only, and look at what is printed beside the value.
 
 # %%
 x = torch.tensor(3.0, requires_grad=True)
@@ -77,37 +83,32 @@ y = x * x + x
 print(y)
 
 # %% [markdown]
-# The number has a companion: `grad_fn`. That is where the formula went. `draw` shows what hangs behind a tensor. (`detail=0` leaves out the contents of the boxes for now.)
+# The number has a companion: `grad_fn`. That is where the formula went. Each operation has left a small object behind, which is called a *node*. A *leaf*, which is a tensor that you made yourself, such as `x`, has a node of its own if it is to receive a slope.
+#
+# **Predict.** How many nodes are there after these two lines? Mind that `x` stands three times in the formula.
 
 # %%
-draw(y, detail=0)
+L.predict("00.p2", None)
 
 # %% [markdown]
-# **Notice:** take a minute for this picture. There will be many like it.
+# `draw` shows what hangs on a tensor. (`detail=0` leaves out the contents of the boxes for now.)
+
+# %%
+L.run(lambda: draw(y, detail=0), after="00.p2")
+
+# %% [markdown] tags=["tells"]
+# **Notice:** take a minute for this picture. There will be many like it. It has two lanes: tensors in one, nodes in the other.
 #
-# - The rounded boxes at the bottom are *tensors*. A double border marks a leaf. `x` stands three times in the formula, and there is one box for it.
-# - The grey boxes on top are the *nodes* of operations. The number in front of a name says in which order they were made: first the product, `MulBackward0`, then the sum, `AddBackward0`. There are two of them.
+# - `x` stands three times in the formula, and there is one box for it. A double border marks a leaf.
+# - Two nodes belong to the operations. They are numbered in the order in which they were made: first the product, `MulBackward0`, then the sum, `AddBackward0`.
 # - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. It is called the *accumulator* of `x`. So there are three nodes in all.
-# - The thick black arrows run *back*, from the result to the input. The number on one says which operand it belongs to. The dotted arrow leads from `y` to its own node.
-# - The thin blue arrow runs forwards: it is the computation as you wrote it. Nobody holds the product `x * x` any more, so it has no box, and a single arrow leads the whole way from `x` to `y`.
+# - The thick arrows run *back*, from the result to the input. The number on one says which operand it belongs to.
+# - Nothing holds the product `x * x` any more, so it has no box among the tensors.
 
 # %% [markdown]
-# ## What is a gradient?
-#
-# The *slope* of `y` at `x` says how fast `y` changes when `x` changes a little. You can measure it without any theory: change `x` by a tiny bit, and see what happens.
-
-# %%
-tiny = 1e-6
-print(round(((3 + tiny) ** 2 + (3 + tiny) - 12) / tiny, 3))
-
-# %% [markdown]
-# So the slope is 7: a change of 0.001 in `x` changes `y` by about 0.007. (2x + 1, at 3.)
-#
-# If a result depends on many numbers, there is one slope for each of them. All of these slopes together are called the **gradient**. People say "the gradient of `x`" when they mean the slopes of the final result with respect to the numbers in `x`, and PyTorch keeps them in `x.grad`. We shall use the word in this way. A gradient has always the same shape as its tensor.
-#
 # ## What hangs on a result?
 #
-# `y` was computed from a tensor that requires grad. So the addition has hung a node on it. A node is an object that is named after the operation, and that knows how to turn a slope for its result into slopes for its operands. If all operands are plain, no node is made. And `x` itself came from no operation.
+# `y` was computed from a tensor that requires grad. So the addition has attached a node to it. A node is an object that is named after the operation, and that knows how to turn a slope for its result into slopes for its operands. If all operands are plain, no node is made. And `x` itself came from no operation.
 
 # %% tags=["C00.1"]
 plain = torch.tensor(3.0)
@@ -135,56 +136,7 @@ print(accumulate.next_functions)
 #
 # > **The rule.** A result holds a node. The node's arrows lead to the nodes of its operands, and so on, back to the leaves.
 #
-# ## What does a node know?
-#
-# Two small rules. Addition hands on the slope that arrives, to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
-
-# %%
-u = torch.tensor(3.0, requires_grad=True)
-v = torch.tensor(5.0, requires_grad=True)
-for result in (u + v, u * v):
-    print(torch.autograd.grad(result, [u, v]))
-
-# %% [markdown]
-# But where does a product find the other operand, when its turn comes? It *saved* both when it was made. In the full picture each saved tensor has a note:
-
-# %%
-draw(y)
-
-# %% [markdown]
-# **Notice:** two notes hang on the product, and each names a tensor. `self` is the first operand and `other` the second; here both are `x`. The sum has no note, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
-#
-# So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved.
-#
-# Here is the legend of all pictures in this course. You do not need all of it now. `draw.legend()` brings it back in any lesson.
-
-# %%
-draw.legend()
-
-# %% [markdown]
-# ## How does backward find its way?
-#
-# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It need not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
-#
-# Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
-#
-# `step(y)` does what `y.backward()` does, and keeps a picture of every step. Go through it with the buttons. At each step look at what a node *gets* and what it *sends*. (You can ignore the queue and the counts until lesson 04.)
-
-# %% tags=["C00.4"]
-x = torch.tensor(3.0, requires_grad=True)  # made anew, so that you may run the cell twice
-y = x * x + x
-record = step(y)
-print(x.grad)
-assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term for each path
-record
-
-# %% [markdown]
-# **Notice:** the product runs once, sends two 3s, one along each of its arrows, and lets go of what it had saved. The green box waits until everything has arrived.
-#
-# > **The rule.** Backward multiplies slopes along each path, and adds the products where paths meet.
-
-# %% [markdown]
-# ## Exercises: three about arrows
+# ### Exercises: make a graph, and read one
 #
 # Write your answer into the cell and run it. `L.check` looks at what your code does, and says *not attempted*, *error in your code*, *not yet*, *almost* (then it names the mistake) or *correct*. In a cell of your own, `L.hint("00.1")` helps, and helps more if you call it again. `L.solution("00.1")` shows an answer and the reason for it. `L.progress()` lists what you have solved.
 #
@@ -211,32 +163,75 @@ edges = None
 L.check("00.2", edges)
 
 # %% [markdown]
-# **00.4 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
+# ## What does a node know?
+#
+# Two small rules. Addition passes the slope that arrives on to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
+
+# %%
+u = torch.tensor(3.0, requires_grad=True)
+v = torch.tensor(5.0, requires_grad=True)
+for result in (u + v, u * v):
+    print(torch.autograd.grad(result, [u, v]))
+
+# %% [markdown]
+# But where does a product find the other operand, when its turn comes? It *saved* both when it was made. In the full picture each saved tensor has a note:
+
+# %%
+draw(y)
+
+# %% [markdown]
+# **Notice:** the product has saved two tensors. `self` is the first operand and `other` the second; here both are `x`. The sum has saved nothing, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
+#
+# So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved. (`draw.legend()` shows the legend of all pictures, in any lesson.)
+
+# %% [markdown]
+# ## How does backward find its way?
+#
+# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It need not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
+#
+# Take a pencil, and write the slopes at the arrows of the picture above. Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
+#
+# > **The rule.** Backward multiplies slopes along each path, and adds the products where paths meet.
+#
+# ### Exercise: one number per path
+#
+# **00.3 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
 # multiplied from the left. Multiply the slopes along each path of arrows from `y` down to `x`. List the
 # products, in any order.
 
 # %%
 paths = None
 
-L.check("00.4", paths)
+L.check("00.3", paths)
+
+# %% [markdown]
+# ## Does the engine do the same?
+#
+# Compare your pencil with the slopes that the nodes themselves give:
+
+# %%
+draw(y, slopes=True)
+
+# %% [markdown]
+# **Notice:** each arrow carries the slope by which backward multiplies along it. Each path is a product of its pills.
+#
+# `step(y)` does what `y.backward()` does, and keeps a picture of every step. Go through it with the buttons. At each step look at what a node *gets* and what it *sends*. (You can ignore the queue and the counts until lesson 04.)
+
+# %% tags=["C00.4"]
+x = torch.tensor(3.0, requires_grad=True)  # made anew, so that you may run the cell twice
+y = x * x + x
+record = step(y)
+print(x.grad)
+assert x.grad.item() == 1 * 3 + 1 * 3 + 1  # one term for each path
+record
+
+# %% [markdown]
+# **Notice:** the product runs once, sends two 3s, one along each of its arrows, and lets go of what it had saved. The green box waits until everything has arrived.
 
 # %% [markdown]
 # ## Where do a loop and an `if` end up?
 #
-# A graph has no boxes for loops or conditions. So what becomes of this function?
-#
-# ```python
-# def times(x, n):
-#     y = x
-#     for _ in range(n - 1):
-#         y = y + x
-#     return y if n > 1 else x.exp()
-# ```
-#
-# **Predict.** `times(x, 3)` runs the body of the loop twice. Which node names hang behind the result, from the result back, with the accumulator left out? Answer with a list of strings.
-
-# %%
-L.predict("00.p3", None)
+# Here is a function with both. What is left of them in a graph?
 
 
 # %%
@@ -249,23 +244,32 @@ def times(x, n):
 
 x = torch.tensor(3.0, requires_grad=True)
 triple, other = times(x, 3), times(x, 1)
-print(triple, other)
 
-# %%
-draw(triple)
+
+def names(result):
+    node, found = result.grad_fn, []
+    while node.next_functions:
+        found.append(node.name())
+        node = node.next_functions[0][0]
+    return " ".join(found)
 
 # %% [markdown]
-# **Notice:**
-#
-# - The loop is unrolled: there is one box for each time its body ran. The `if` is not there, and neither is `times`.
-# - Everything ends in the one green box of `x`.
-#
-# The graph is a record of what ran. Operations write it while they run. So it holds what happened, and nothing that might have happened. Change `n`, and the next graph has another shape:
+# **Predict.** Which node names hang behind `triple`, from the result back, with the accumulator left out? Answer with a list of strings.
+
+# %%
+L.predict("00.p3", None)
 
 # %% tags=["C00.6"]
-print(triple.grad_fn.name(), triple.grad_fn.next_functions[0][0].name())
-print(other.grad_fn.name())
-assert other.grad_fn.next_functions[0][0].variable is x  # no AddBackward0 on the way
+L.run(names, triple, after="00.p3")
+L.run(names, other, after="00.p3")
+
+# %%
+L.run(lambda: draw(triple), after="00.p3")
+
+# %% [markdown] tags=["tells"]
+# **Notice:** the loop is unrolled: its body ran twice, and there is one node for each time. The `if` is not there, and neither is `times`. Behind `other` there is only the `exp` of the branch that ran.
+#
+# The graph is a record of what ran. Operations write it while they run. So it holds what happened, and nothing that might have happened.
 
 # %% [markdown]
 # ## You run a line twice: is it the same graph?
@@ -284,37 +288,23 @@ print(x.grad)  # twice a 6
 
 # %% [markdown]
 # What arrives is *added* to what is there: twice a 6. Lesson 05 is about this addition, and about the trouble that it makes when you do not expect it.
-#
-# How does it come about that a leaf has one accumulator, however often it is used? The leaf remembers it. In a simplified form:
-#
-# ```python
-# def accumulator_of(leaf):
-#     if leaf remembers no accumulator:
-#         make one, let it know the leaf, and let the leaf remember it (which does not keep it alive)
-#     return it
-# ```
 
 # %% [markdown]
 # ## What if nothing was recorded?
 #
 # Leave out `requires_grad=True`, and no node is made. That stays silent until somebody asks for slopes. Then you get the first of PyTorch's famous errors. *Element 0* in the message is the first tensor from which backward was asked to start.
-#
-# After any error, `explain()` says what happened, what cures it, and what only silences it. It also draws what the error is about. (Some of its words wait for later lessons.)
 
 # %%
 x = torch.tensor(3.0)
 y = x * x + x
-with expect_error(RuntimeError, "does not require grad and does not have a grad_fn"):
-    y.backward()
-explain()
+L.run(y.backward)
 
 # %% [markdown]
 # Setting the flag afterwards does not help a `y` that was computed without it. Compute `y` again:
 
 # %%
-x.requires_grad_()  # too late for this y
-with expect_error(RuntimeError, "does not require grad and does not have a grad_fn", short=True):
-    y.backward()
+x.requires_grad_()
+L.run(y.backward)  # too late for this y
 y = x * x + x
 print(y.grad_fn.name())
 
@@ -347,7 +337,7 @@ print(y.grad_fn.name())
 # 3. `gradient_edge(tensor)`: the node to which an arrow for this tensor leads. For a result that is its `grad_fn`, for a leaf a new `AccumulateGrad`.
 # 4. `Tensor.backward`: begin at the result with `Tensor(1.0)`, and send gradients along every path. A function that calls itself does it in eight lines.
 #
-# The slip that most people make is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
+# The usual slip is to *replace* `.grad` instead of adding to it. Then x² + x has the slope 1.
 #
 # Five things remain to be done, on purpose:
 #
@@ -361,9 +351,9 @@ print(y.grad_fn.name())
 L.build("00")
 
 # %% [markdown]
-# ## Exercises: two more
+# ## Exercises: more, if you like
 #
-# **00.3 · Repair the walk** (5 minutes). `walk` should list the names of all nodes behind `y`, each node
+# **00.4 · Repair the walk** (5 minutes). `walk` should list the names of all nodes behind `y`, each node
 # exactly once, in any order, however many arrows reach it. It stumbles over an arrow to nothing, and where
 # two paths meet it goes on twice. Repair both.
 
@@ -379,7 +369,7 @@ def walk(y):
     return names
 
 
-L.check("00.3", walk)
+L.check("00.4", walk)
 
 # %% [markdown]
 # **00.5 · Which happens?** (4 minutes). Before each program `x` is a new `torch.tensor(3.0,
@@ -413,23 +403,6 @@ L.check("00.5", happens)
 # - **C00.5** Each run of a line builds new nodes; graphs of one leaf that are alive together share its accumulator.
 # - **C00.6** The graph records what ran: a branch of an `if` that was not taken leaves no node.
 #
-# **What you will be able to answer.** Four small programs have surprised people who work with PyTorch every day. Write down what you expect, and keep the note. They have one thing in common: the answer is in the graph behind the result.
-#
-# | `x` is a tensor that requires grad | the question | lesson |
-# | --- | --- | --- |
-# | a batch is cut into parts of 3 and 1 samples; the mean loss of each part is halved, and the gradients are added | is it the gradient of the whole batch? | 05 |
-# | `y = (x + 1).sum()`, then `y.backward()` twice; the same with `x * x` | does the second pass work? | 06 |
-# | backward after `y = x * 2; y.add_(1)`, and after `y = x.exp(); y.add_(1)` | does either of them raise? | 07 |
-# | `y = (x * x).sum(); x.data[0] = 30.0; y.backward()`, where `x` was 3 | is the gradient right, or wrong, or is there an error? | 09 |
-#
-# **Your instruments,** in all lessons: `draw(y)`, the graph behind `y`; `compare(before, after)`, two drawings and what changed; `step(y)`, the backward pass one node at a time; `with ledger() as held:`, the bytes that are saved for backward; `with watch() as log:`, what was saved, written to, let go; `explain()`, the last error; `show("name")`, the source of our engine.
-#
 # **Left out, compared with PyTorch.** Its nodes are C++ objects behind thin Python wrappers, and its graphs may span devices and threads. The names and the arrows are the same.
 #
-# **Read on in our engine.** This is the real `accumulator_of`. Its middle is what you read above; the lines about `hooks`, `view` and `inference` are for later lessons. `meta` holds what autograd knows about a tensor. `weakref` means that the leaf alone does not keep the node alive; graphs do.
-
-# %% tags=["engine"]
-show("engine.graph.accumulator_of")
-
-# %% [markdown]
 # **Next:** [lesson 01](01_computation_graph.ipynb), the graph in depth: who points to whom, and who keeps whom alive.

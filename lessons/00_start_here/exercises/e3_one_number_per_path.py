@@ -1,4 +1,4 @@
-"""Exercise 00.4: one number per path."""
+"""Exercise 00.3: one number per path."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 
@@ -39,7 +39,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="00.4", kind="edges", title="One number per path", minutes=4, difficulty=2,
+    id="00.3", kind="edges", title="One number per path", minutes=4, difficulty=2,
     question="`y = x * x * x + 2 * x` at `x = 2`, evaluated as `((x * x) * x) + (2 * x)`. For every path of arrows "
     "from `y` down to `x`, give the product of the slopes along it, in any order.",
     name="paths", starter="paths = None\n",

@@ -1,4 +1,4 @@
-"""Exercise 00.3: repair the walk."""
+"""Exercise 00.4: repair the walk."""
 
 import random
 from collections.abc import Iterator
@@ -116,7 +116,7 @@ def names_found(answer, y):
 WALK = "def walk(y):\n"
 
 EXERCISE = Exercise(
-    id="00.3", kind="repair", title="Repair the walk", minutes=5, difficulty=2,
+    id="00.4", kind="repair", title="Repair the walk", minutes=5, difficulty=2,
     question="`walk` should list the names of all nodes behind `y`, each node exactly once, in any order. It stumbles "
     "over an arrow to nothing, and where two paths meet it goes on twice.",
     name="walk",

@@ -36,5 +36,5 @@ EXERCISE = Predict(
         Mistake("one path of three", "3 is what one of the two factors brings. x is written twice more, and every "
                 "place counts.", 3),
     ),
-    reveals=("So the slope is 7", "3 + 3 + 1", "tensor(7.)"),
+    reveals=("the slope is 7", "3 + 3 + 1", "tensor(7.)"),
 )  # fmt: skip

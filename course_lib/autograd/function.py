@@ -7,9 +7,9 @@ import functools
 
 from course_lib.engine.function import Function, FunctionCtx
 from course_lib.engine.grad_mode import AutoGradMode, state
-from course_lib.engine.graph import Node, accumulator_of, init_node
+from course_lib.engine.graph import Node, init_node
 from course_lib.engine.tensor import Tensor, meta_of
-from course_lib.engine.views import requires_grad, set_history
+from course_lib.engine.views import accumulator_of, requires_grad, set_history
 from course_lib.surface.left_out import doors
 
 

@@ -49,7 +49,7 @@ def write_arguments(row, variant="", checks=()):
         else:
             text.append(f"        {names} = operands({row.name!r}, {names})")
     for t in checked:
-        text += [f"    if type({t}) is not Tensor:", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
+        text += [f"    if not isinstance({t}, Tensor):", f"        {t} = tensor_argument({row.name!r}, {t!r}, {t})"]
     for p in row.numbers:
         given = f"{p} is not None and " * (f"{p}=None" in row.parameters)
         text += [f"    if {given}type({p}) is not float and type({p}) is not int:",
@@ -57,8 +57,9 @@ def write_arguments(row, variant="", checks=()):
     for p, mark in row.dims.items():
         text.append(f"    {p} = dimension(self, {p}{', extra=1' * (mark == 'new dim')})")
     for t in row.tensors:
-        array = f"writable_array({t})" if row.view else f"{t}.array"
-        text.append(f"    {t}_array = {array}" + (f" if {t} is not None else None" if t in optional else ""))
+        text.append(f"    {t}_array = {t}.array" + (f" if {t} is not None else None" if t in optional else ""))
+        if row.view:
+            text += [f"    if type({t}_array) is not ndarray:", f"        {t}_array = writable_array({t})"]
     text += checks
     if len(row.operands) > 1:
         first, *rest = row.operands

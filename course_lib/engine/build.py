@@ -166,8 +166,8 @@ def form(input, result, promoted):
 
 
 OPERATION_NAMES = {  # what generated operations see
-    **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "kernels": kernels, "state": state,
-    "rows": rows, "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED,
-    "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of,
+    **vars(arguments), **vars(tensors), **vars(saved), **vars(views), "np": np, "ndarray": np.ndarray,
+    "F32": dtypes.F32, "BOOL": dtypes.BOOL, "INFERENCE_SAVED": errors.INFERENCE_SAVED, "kernels": kernels,
+    "state": state, "rows": rows, "next_sequence_nr": next_sequence_nr, "form": form, "copy_of": copy_of,
     "instrument": instrument, "strides_of": memory.strides_of,
 }  # fmt: skip

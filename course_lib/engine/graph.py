@@ -12,7 +12,6 @@ A tensor keeps alive what it was computed from, never what was computed from it.
 results does, `del loss` frees it, and a leaf that took part in a thousand graphs holds none of them.
 """
 
-import weakref
 from itertools import count
 from sys import getrefcount
 
@@ -228,29 +227,6 @@ def _references_of_one_view(grad):
 
 
 _ONE_VIEW = _references_of_one_view(np.empty(2)[:1])
-
-
-# Note [A leaf's edge is kept twice]
-# An operation finds the edge of an ordinary result without a call: it is `x.node`. That of a leaf, its accumulator,
-# would take a call of `gradient_edge` (views.py), which asks first whether x is a view, or computed, or wants no
-# gradient. So the reference to the accumulator is kept once more, as `leaf_edge`, while x is a leaf and nothing else.
-# Operations say `x.meta.leaf_edge() or gradient_edge(x)`. All other tensors have `NO_EDGE` there, and so whatever makes
-# something else of a leaf has to set it back. A leaf that is used 500 times gets through forward 7 % faster like this.
-def accumulator_of(leaf):
-    """The one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
-
-    One, whatever the number of uses: it waits for all of them and adds to `.grad` once a pass.
-    """
-    meta = leaf.meta
-    node = None if meta.accumulator is None else meta.accumulator()
-    if node is None:
-        node = AccumulateGrad()
-        node.variable = leaf
-        node.hooks = node.visited = node.notes = None
-        meta.accumulator = weakref.ref(node)
-        if meta.view is None and not meta.inference:
-            meta.leaf_edge = meta.accumulator  # here the next operation looks first
-    return node
 
 
 def make_leaf(tensor):

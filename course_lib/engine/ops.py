@@ -330,7 +330,8 @@ def write_forms(row, result):
     others = [p for p in row.broadcasts if p != result]
     if not others:
         return ["node.input_metadata = None"]
-    forms = [f"form({p}, {result}, promoted)" if p in row.broadcasts else "None" for p in row.formulas]
+    form = "form({0}, {1}, promoted)" if len(row.broadcasts) > 1 else "({0}.array.shape, {0}.array.dtype)"
+    forms = [form.format(p, result) if p in row.broadcasts else "None" for p in row.formulas]
     differ = (f"    {p}_edge and {p}.array.shape != shape or" for p in others)
     lines = [f"shape = {result}.array.shape", "if (", *differ, "    promoted", "):",
              f"    node.input_metadata = ({', '.join(forms)}{',' * (len(forms) == 1)})"]

@@ -6,6 +6,8 @@ The array says what the values are, the node where they came from, the counter h
 Nearly every tensor of a program is an ordinary result and needs no more; `meta` is for the others.
 """
 
+import weakref
+
 import numpy as np
 
 from course_lib.arrays import dtypes, errors
@@ -84,8 +86,7 @@ class Tensor:
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
 
 
-def NO_EDGE():
-    """The `leaf_edge` of most tensors. It returns None, as a dead weak reference does; graph.py says what for."""
+NO_EDGE = weakref.ref(set())  # the `leaf_edge` of most tensors: a dead weak reference, which gives None
 
 
 class AutogradMeta:
@@ -99,7 +100,7 @@ class AutogradMeta:
         "requires_grad",  # True for a leaf that wants a gradient; computed tensors are known by their node
         "grad",  # the gradient accumulated so far, a Tensor or None
         "accumulator",  # weak reference to the leaf's AccumulateGrad node; the graph keeps it alive
-        "leaf_edge",  # the same reference, or `NO_EDGE`: Note [A leaf's edge is kept twice], in graph.py
+        "leaf_edge",  # the same reference, or `NO_EDGE`: Note [A leaf's edge is kept twice], in views.py
         "hooks",  # tensor hooks of a leaf, by number; those of a computed tensor sit on its node
         "post_accumulate_hooks",
         "retains_grad",  # True after retain_grad() on a computed tensor

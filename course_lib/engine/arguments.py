@@ -19,6 +19,12 @@ from course_lib.arrays.messages import type_name
 from course_lib.engine.saved import WrappedNumber
 from course_lib.engine.tensor import Tensor, new_tensor
 
+# What signatures say of an argument. PyTorch's words for them are in surface/parsing.py.
+Number = int | float | np.number | np.bool_
+Operand = Tensor | Number
+Sizes = int | np.integer | Tensor | tuple | list  # one whole number, or several
+Tensors = tuple | list
+
 OPERAND_TYPES = frozenset({int, float, bool, np.float32, np.float64, np.int64, np.int32, np.bool_})
 
 OPERATORS = set()  # rows that serve as + - * / // %, noted by ops.py: what they cannot take is left to the other side
@@ -104,8 +110,7 @@ def operands(name, *values):
     if isinstance(values[0], Tensor) and isinstance(values[-1], Tensor) and len(values) < 3:
         return values  # a Parameter, say: nothing is to be made
     like = next((v for v in values if isinstance(v, Tensor)), None)
-    known = Tensor | int | float | np.number | np.bool_
-    if not all(isinstance(v, known) for v in values) or like is None and name not in OPERATORS:
+    if not all(isinstance(v, Operand) for v in values) or like is None and name not in OPERATORS:
         raise TypeError(f"{name}() cannot use {' and '.join(map(type_name, values))}")
     if like is None:
         like, *_ = values = [tensor_of_number(v) for v in values]  # torch.add(1, 2)
@@ -137,7 +142,7 @@ def number_argument(name, parameter, value):
     """A number as Python's own; TypeError that names the operation and the argument for what is no number."""
     if isinstance(value, Tensor) and not value.array.ndim:
         return value.item()
-    if not isinstance(value, int | float | np.number | np.bool_):
+    if not isinstance(value, Number):
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type_name(value)}")
     return number_of(value)
 

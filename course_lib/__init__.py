@@ -65,7 +65,7 @@ _FILES = {  # of surface/
 
 
 def __getattr__(name):
-    """Operations of the table are written, and files and subpackages are read, when first asked for."""
+    """Write an operation of the table, or read a file or subpackage, when it is first asked for."""
     if name in _ROWS and _ROWS[name].is_function:
         globals()[name] = _asking(_build(name), name)
         return globals()[name]

@@ -49,13 +49,13 @@ KIND = {BOOL: 0, I64: 1, F32: 2, F64: 2}  # bool < integer < floating: the kinds
 NARROW = np.dtype(np.intp) != I64
 
 
-def widened(array):
-    """The array, or a copy in int64 if NumPy chose 32 bits for its integers and PyTorch would have chosen 64."""
+def widened(array: np.ndarray) -> np.ndarray:
+    """Return the array, or a copy in int64 if NumPy chose 32 bits for its integers and PyTorch would have chosen 64."""
     return array.astype(I64) if NARROW and array.dtype == np.int32 else array
 
 
-def of_array(array):
-    """The dtype of a NumPy array or scalar; TypeError for an element type this engine does not have."""
+def of_array(array: np.ndarray) -> dtype:
+    """Return the dtype of a NumPy array or scalar; TypeError for an element type this engine does not have."""
     found = FROM_NUMPY.get(array.dtype)
     if found is None:
         raise TypeError(
@@ -65,15 +65,15 @@ def of_array(array):
     return found
 
 
-def of_number(number):
-    """The NumPy type that a Python number promotes as: its kind decides, never its size."""
+def of_number(number: float) -> np.dtype:
+    """Return the NumPy type that a Python number promotes as: its kind decides, never its size."""
     if isinstance(number, bool | np.bool_):
         return BOOL
     return I64 if isinstance(number, int | np.integer) else F32
 
 
-def result_type(operands):
-    """The NumPy type of a result, from (type, rank) pairs; rank 2 is a tensor, 1 a 0-d tensor, 0 a number.
+def result_type(operands: list) -> np.dtype:
+    """Return the NumPy type of a result, from (type, rank) pairs; rank 2 is a tensor, 1 a 0-d tensor, 0 a number.
 
     The highest kind (bool, integer, floating) wins. Within that kind only operands of the highest rank count:
     so a 0-d float64 tensor, or the Python number 2.5, does not widen a float32 vector, but a float64 vector

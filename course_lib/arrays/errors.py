@@ -12,13 +12,13 @@ class NotSupportedError(NotImplementedError):
     """PyTorch can do this and this engine cannot; the message names the limit."""
 
 
-def not_supported(what, instead):
-    """The one error for everything this engine leaves out: what was asked for, and what to do instead."""
+def not_supported(what: str, instead: str) -> NotSupportedError:
+    """Return the one error for everything this engine leaves out: what was asked for, and what to do instead."""
     return NotSupportedError(f"course_lib does not support {what}. {instead}")
 
 
-def refuse(function, instead, **options):
-    """NotSupportedError for the first of a function's options that is asked for and left out here."""
+def refuse(function: str, instead: str, **options) -> None:
+    """Raise NotSupportedError for the first of a function's options that is asked for and left out here."""
     for name, asked in options.items():
         if asked:
             raise not_supported(f"{name} of {function}", instead)
@@ -48,8 +48,8 @@ INFERENCE_SAVED = (
 )
 
 
-def modified_in_place(kind, shape, output_of, now, wanted, report=""):
-    """The version error. `output_of` is ", which is output 0 of Mul," or "", `report` what anomaly mode knows."""
+def modified_in_place(kind: str, shape: tuple, output_of: str, now: int, wanted: int, report: str = "") -> object:
+    """Return the version error. `output_of` is ", which is output 0 of Mul," or "", `report` from anomaly mode."""
     hint = (
         report
         or " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
@@ -82,6 +82,6 @@ REQUIRES_GRAD_OF_NON_LEAF = "you can only change requires_grad flags of leaf var
 NOT_A_SCALAR = "grad can be implicitly created only for scalar outputs"
 
 
-def no_history(index):
-    """A root of the backward pass that nothing leads back from."""
+def no_history(index: int) -> object:
+    """Return a root of the backward pass that nothing leads back from."""
     return RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")

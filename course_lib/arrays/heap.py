@@ -5,8 +5,8 @@ highest, so their order is whatever the heap makes of it.
 """
 
 
-def in_turn(pushed, waiting):
-    """The order in which things leave a binary heap where all of them are equal and stand above the rest.
+def in_turn(pushed: list, waiting: int) -> list:
+    """Return the order in which things leave a binary heap where all of them are equal and stand above the rest.
 
     pushed   what was pushed, in order; None for things of the rest
     waiting  how many of the rest were in the heap before
@@ -23,14 +23,14 @@ def in_turn(pushed, waiting):
     return order
 
 
-def rise(heap, hole, item):
+def rise(heap: list, hole: int, item: object) -> None:
     """Put an item into a hole, or above it, as long as what stands above belongs to the rest."""
     while hole and item is not None and heap[(hole - 1) // 2] is None:
         heap[hole], hole = None, (hole - 1) // 2
     heap[hole] = item
 
 
-def sink(heap):
+def sink(heap: list) -> int:
     """Fill the hole at the top from below, always by the larger child, the right one when they are equal."""
     hole = 0
     while (right := 2 * hole + 2) < len(heap):
@@ -41,8 +41,8 @@ def sink(heap):
     return hole
 
 
-def priority_queue_order(node, leaves, ready, newest):
-    """Several leaves became complete at once: the order PyTorch's queue gives them, which is not that of arrival.
+def priority_queue_order(node: object, leaves: list, ready: list, newest: object) -> list:
+    """Reproduce the order in which PyTorch's std::priority_queue pops leaves that became complete at once.
 
     `ready` and `newest` are the other nodes in that queue: backward.py keeps one of them outside of its own.
     """

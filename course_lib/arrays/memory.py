@@ -22,20 +22,20 @@ class Storage:
                 base = getattr(base, "base", None)  # NumPy's as_strided puts an object of its own between
         self.array = array
 
-    def data_ptr(self):
-        """The address where the memory begins."""
+    def data_ptr(self) -> int:
+        """Return the address where the memory begins."""
         return self.array.__array_interface__["data"][0]
 
-    def nbytes(self):
-        """The size of the memory in bytes."""
+    def nbytes(self) -> int:
+        """Return the size of the memory in bytes."""
         return self.array.nbytes
 
     def __len__(self):
         return self.array.nbytes
 
 
-def check_overlap(tensor, operands, values=None):
-    """RuntimeError when an element of the tensor would be written twice, or is also an element of an operand.
+def check_overlap(tensor: object, operands: tuple, values: np.ndarray | None = None) -> None:
+    """Raise RuntimeError when an element of the tensor would be written twice, or is also an element of an operand.
 
     `values` are what is to be written. A tensor copied to itself may do both.
     """
@@ -49,20 +49,20 @@ def check_overlap(tensor, operands, values=None):
             raise RuntimeError(messages.OVERLAPS_OPERAND)
 
 
-def check_places_differ(array):
-    """RuntimeError when several elements lie in one place, so that a write would be ambiguous."""
+def check_places_differ(array: np.ndarray) -> None:
+    """Raise RuntimeError when several elements lie in one place, so that a write would be ambiguous."""
     if array.size and any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(messages.OVERLAPS_ITSELF)
 
 
-def overwrite(array, values):
+def overwrite(array: np.ndarray, values: np.ndarray) -> None:
     """Write values to an array; RuntimeError when that would be ambiguous."""
     check_places_differ(array)
     array[...] = values
 
 
-def check_cast(source, target):
-    """RuntimeError when a result of NumPy type `source` would lose its kind in memory of type `target`."""
+def check_cast(source: np.dtype, target: np.dtype) -> None:
+    """Raise RuntimeError when a result of NumPy type `source` would lose its kind in memory of type `target`."""
     if source is not target and dtypes.KIND[source] > dtypes.KIND[target]:
         raise RuntimeError(
             f"result type {dtypes.FROM_NUMPY[source].title} can't be cast to the desired output type "
@@ -70,8 +70,8 @@ def check_cast(source, target):
         )
 
 
-def overlaps_partly(a, b):
-    """True when two dense pieces of memory overlap without being the same."""
+def overlaps_partly(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True when two dense pieces of memory overlap without being the same."""
     if not overlaps(a, b):
         return False
     if np.lib.array_utils.byte_bounds(a) == np.lib.array_utils.byte_bounds(b):
@@ -79,8 +79,8 @@ def overlaps_partly(a, b):
     return True
 
 
-def is_same_memory(a, b):
-    """True when two arrays show the same memory in the same way."""
+def is_same_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True when two arrays show the same memory in the same way."""
     if a is b:
         return True
     if a.base is None or a.shape != b.shape or a.dtype != b.dtype:
@@ -90,8 +90,8 @@ def is_same_memory(a, b):
     return alike and a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
 
 
-def overlaps(a, b):
-    """True when two dense pieces of memory have an element in common."""
+def overlaps(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True when two dense pieces of memory have an element in common."""
     if a is not b and a.base is None and getattr(b, "base", None) is None:
         return False  # each has memory of its own; asking this first makes a small training step 15 % faster
     if type(b) is not np.ndarray or not (is_dense(a) and is_dense(b)):
@@ -101,8 +101,8 @@ def overlaps(a, b):
     return low < other_high and other_low < high
 
 
-def is_dense(array):
-    """True when the elements fill their memory exactly, in whatever order of dimensions."""
+def is_dense(array: np.ndarray) -> bool:
+    """Return True when the elements fill their memory exactly, in whatever order of dimensions."""
     expected = array.itemsize
     for step, n in sorted(zip(array.strides, array.shape, strict=True)):
         if n != 1:
@@ -112,8 +112,8 @@ def is_dense(array):
     return array.size > 0
 
 
-def strides_of(array):
-    """How many elements to step over to get to the next one, for each dimension of an array."""
+def strides_of(array: np.ndarray) -> tuple:
+    """Return how many elements to step over to get to the next one, for each dimension of an array."""
     size = array.itemsize
     if array.ndim == 2:
         row, column = array.strides
@@ -121,24 +121,24 @@ def strides_of(array):
     return tuple([step // size for step in array.strides])
 
 
-def packed_strides(shape):
-    """The steps, in elements, of a tensor whose elements lie one after the other; NumPy knows none for no elements."""
+def packed_strides(shape: tuple) -> tuple:
+    """Return the steps, in elements, of a tensor whose elements lie one after the other; also of no elements."""
     return tuple(math.prod(max(n, 1) for n in shape[d + 1 :]) for d in range(len(shape)))
 
 
-def empty_strided(shape, strides, dtype):
-    """Zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in."""
+def empty_strided(shape: tuple, strides: tuple, dtype: np.dtype) -> tuple:
+    """Return zeros laid out with the given strides (in elements), and the one-dimensional memory they lie in."""
     buffer = np.zeros(span(shape, strides), dtype)
     return part_of(buffer, shape, strides, 0), buffer
 
 
-def span(shape, strides):
-    """How many elements there are from the first to the last of a tensor with these strides."""
+def span(shape: tuple, strides: tuple) -> int:
+    """Return how many elements there are from the first to the last of a tensor with these strides."""
     return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
-def part_of(buffer, shape, strides, offset):
-    """The part of one-dimensional memory that begins at `offset` and is stepped through by `strides`.
+def part_of(buffer: np.ndarray, shape: tuple, strides: tuple, offset: int) -> np.ndarray:
+    """Return the part of one-dimensional memory that begins at `offset` and is stepped through by `strides`.
 
     RuntimeError when it leads out of the memory, as for a view whose base took fewer elements by `.data =`.
     """
@@ -155,7 +155,7 @@ def part_of(buffer, shape, strides, offset):
 
 
 def _count_references():
-    """What getrefcount says of an array in a function that a node's `apply` calls, when only the engine holds it."""
+    """Return what getrefcount says of an array in a function that `apply` calls, when only the engine holds it."""
     seen = []
 
     class Probe:

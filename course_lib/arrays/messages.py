@@ -140,8 +140,8 @@ _BOTH_INSIDE_OR_OUTSIDE = (
 )
 
 
-def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
-    """Why a view made by `origin` (see views.py) cannot be edited, or cannot be used after its base was."""
+def view_may_not_be_written(origin: str, node_name: str | None, output_nr: int, by_this_view: bool) -> str:
+    """Return why a view made by `origin` (see views.py) cannot be edited, or cannot be used after its base was."""
     what = "its base or another view of its base has been modified inplace"
     if by_this_view:
         what = "is being modified inplace"
@@ -169,20 +169,23 @@ def view_may_not_be_written(origin, node_name, output_nr, by_this_view):
 
 # --- gradient edges ------------------------------------------------------------------------------------------
 
+MATERIALIZE_UNUSED = (
+    "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+)
 MATERIALIZED_EDGE = "materialize_grads cannot be used when the given input is a GradientEdge"
 
 # --- what a backward pass was given --------------------------------------------------------------------------
 
 
-def gradient_shape_mismatch(index, got, wanted):
-    """A gradient whose shape is not that of the tensor it is for."""
+def gradient_shape_mismatch(index: int, got: tuple, wanted: tuple) -> object:
+    """Return a gradient whose shape is not that of the tensor it is for."""
     return RuntimeError(
         f"Mismatch in shape: grad_output[{index}] has a shape of {got} and output[{index}] has a shape of {wanted}."
     )
 
 
-def unused_input(index):
-    """autograd.grad was asked for a tensor that the outputs do not depend on."""
+def unused_input(index: int) -> object:
+    """Return autograd.grad was asked for a tensor that the outputs do not depend on."""
     return RuntimeError(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
         "Set allow_unused=True if this is the desired behavior."
@@ -195,8 +198,8 @@ COPY_OF_A_TENSOR = (
 )
 
 
-def no_such_name(module, name):
-    """The AttributeError of a library for a name that it does not have, as PyTorch may."""
+def no_such_name(module: str, name: str) -> object:
+    """Return the AttributeError of a library for a name that it does not have, as PyTorch may."""
     return AttributeError(
         f"{module} has no {name!r}. If PyTorch has it, this engine leaves it out; `dir({module})` lists what there is."
     )
@@ -208,20 +211,20 @@ _given = set()
 _always = False
 
 
-def set_warn_always(always):
+def set_warn_always(always: bool) -> None:
     """Give such warnings each time, or once a process (as it is at first)."""
     global _always
     _always = bool(always)
 
 
-def warn_once(message, stacklevel):
-    """A UserWarning, unless it was given before."""
+def warn_once(message: str, stacklevel: int) -> None:
+    """Give a UserWarning, unless it was given before."""
     if _always or message not in _given:
         _given.add(message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
-def type_name(value):
-    """A value's type as C writes it: with its module when it is NumPy's or a dtype."""
+def type_name(value: object) -> str:
+    """Return a value's type as C writes it: with its module when it is NumPy's or a dtype."""
     module = {"numpy": "numpy.", "course_lib.arrays.dtypes": "torch."}.get(type(value).__module__, "")
     return module + type(value).__name__

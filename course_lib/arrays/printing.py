@@ -20,8 +20,11 @@ SCIENTIFIC = None  # True or False: with or without an exponent, whatever the el
 PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """How tensors are printed from now on: digits, cut from how many elements, how many left at an end, line width."""
+def set_printoptions(
+    precision: int | None = None, threshold: object = None, edgeitems: object = None, linewidth: object = None,
+    profile: str | None = None, sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors print from now on: digits, cut from how many elements, how many left at an end, line width."""
     global PRECISION, THRESHOLD, EDGE, LINE_WIDTH, SCIENTIFIC
     if profile is not None:
         PRECISION, THRESHOLD, EDGE, LINE_WIDTH = PROFILES[profile]
@@ -40,8 +43,8 @@ class Size(tuple):
     def __repr__(self):
         return f"torch.Size({list(self)})"
 
-    def numel(self):
-        """The number of elements of a tensor with this shape: 1 for the empty shape."""
+    def numel(self) -> int:
+        """Return the number of elements of a tensor with this shape: 1 for the empty shape."""
         return math.prod(self)
 
     def __getitem__(self, index):
@@ -60,10 +63,12 @@ class Size(tuple):
     __rmul__ = __mul__
 
 
-def format_tensor(array, *, dtype_name, requires_grad, grad_fn_name, is_parameter=False):
-    """The repr of a tensor holding `array` (a NumPy array or scalar of floats, integers or bools).
+def format_tensor(
+    array: np.ndarray, *, dtype_name: str, requires_grad: bool, grad_fn: str | None, is_parameter: bool = False
+) -> str:
+    """Return the repr of a tensor holding `array` (a NumPy array or scalar of floats, integers or bools).
 
-    `dtype_name` comes without `torch.`; `grad_fn_name` is None for a leaf, and wins over `requires_grad`.
+    `dtype_name` comes without `torch.`; `grad_fn` is None for a leaf, and wins over `requires_grad`.
     """
     array = np.asarray(array)
     # The dtypes a reader guesses from the elements go without saying. No elements, nothing to guess from:
@@ -74,8 +79,8 @@ def format_tensor(array, *, dtype_name, requires_grad, grad_fn_name, is_paramete
         notes.append(f"size={tuple(array.shape)}")
     if dtype_name not in unsaid:
         notes.append(f"dtype=torch.{dtype_name}")
-    if grad_fn_name is not None:
-        notes.append(f"grad_fn=<{grad_fn_name}>")
+    if grad_fn is not None:
+        notes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         notes.append("requires_grad=True")
 
@@ -95,7 +100,7 @@ def format_tensor(array, *, dtype_name, requires_grad, grad_fn_name, is_paramete
 
 
 def _elements(array):
-    """The bracketed elements, of which a long tensor shows only the edges."""
+    """Return the bracketed elements, of which a long tensor shows only the edges."""
     if array.size == 0:
         return "[]"
     long = [array.size > THRESHOLD and length > 2 * EDGE for length in array.shape]
@@ -108,7 +113,7 @@ def _elements(array):
 
 
 def _style(array):
-    """How to write every element of `array`, and the width to pad to: (function from number to text, width).
+    """Return how to write every element of `array`, and the width to pad to: (function from number to text, width).
 
     Floats are all written alike, so one element can change all the others: [1, 1000] gives `1.`, [1, 1000.5]
     gives `1.0000e+00`. Zeros, infinities and nan follow the choice without taking part in it, not even in
@@ -135,7 +140,7 @@ def _style(array):
 
 
 def _layout(values, long, write, width, depth=1):
-    """Nested lists as text; `long` says, per dimension from here inwards, where `...` stands for a cut."""
+    """Return nested lists as text; `long` says, per dimension from here inwards, where `...` stands for a cut."""
     if not long:
         return write(values)  # a 0-d tensor: no brackets
     below = "\n" + " " * (len("tensor(") + depth)  # under the first thing inside this bracket

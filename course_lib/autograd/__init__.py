@@ -21,7 +21,7 @@ _LATER = {
 
 
 def __getattr__(name):
-    """A file, or a name in one, that is read when first asked for: an import of course_lib is a quarter quicker."""
+    """Read a file, or a name in one, when first asked for it: an import of course_lib is a quarter quicker."""
     if name not in _LATER:
         raise missing("torch.autograd", name)
     module = importlib.import_module(f"course_lib.autograd.{_LATER[name]}")

@@ -19,6 +19,7 @@ import numpy as np
 
 from course_lib.engine.grad_mode import ThreadState, state
 from course_lib.engine.graph import AccumulateGrad
+from course_lib.engine.tensor import Tensor
 
 _ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # course_lib
 
@@ -32,27 +33,27 @@ LOOK_ABOVE = (
 )
 
 
-def is_engine_file(file):
-    """True for the engine's own files and generated operations, which are never "the line that did it"."""
+def is_engine_file(file: str) -> bool:
+    """Return True for the engine's own files and generated operations, which are never "the line that did it"."""
     return file.startswith(("<course_lib", _ENGINE))
 
 
-def user_frame():
-    """The innermost frame outside the engine."""
+def user_frame() -> object:
+    """Return the innermost frame outside the engine."""
     frame = sys._getframe(1)
     while frame is not None and is_engine_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
-def user_place():
-    """The file and the number of that frame's line; None without such a frame."""
+def user_place() -> tuple:
+    """Return the file and the number of that frame's line; None without such a frame."""
     frame = user_frame()
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
-def describe(place):
-    """A place as an error message names it: the line's text, and where it stands."""
+def describe(place: tuple) -> str:
+    """Return a place as an error message names it: the line's text, and where it stands."""
     if place is None:
         return "a line that was not recorded (switch anomaly mode on before the forward pass)"
     file, number = place
@@ -61,16 +62,16 @@ def describe(place):
     return f"`{text}` ({where})" if text else where
 
 
-def place_words(file, number):
-    """A line of the program in words: "cell [5] line 2" in a notebook, otherwise "file.py line 12"."""
+def place_words(file: str, number: int) -> str:
+    """Return a line of the program in words: "cell [5] line 2" in a notebook, otherwise "file.py line 12"."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     found = None if shell is None else shell.compile.format_code_name(file)
     where = os.path.basename(file) if found is None else "cell " + found[1].removeprefix("In")
     return f"{where} line {number}"
 
 
-def note_write(counter):
-    """Called after every write in anomaly mode: which line brought the counter to its present value."""
+def note_write(counter: object) -> None:
+    """Note, after every write, which line brought the counter to its present value."""
     counter.lines = counter.lines or {}
     counter.lines[counter.value] = user_place()
 
@@ -78,8 +79,8 @@ def note_write(counter):
 # --- which line made a node ----------------------------------------------------------------------------------
 
 
-def note_node(node, result):
-    """Called for every node made in anomaly mode: where in the program, and in which node's backward, if in one."""
+def note_node(node: object, result: Tensor) -> None:
+    """Note, for every node, where in the program it was made, and in which node's backward, if in one."""
     import traceback  # few programs are in anomaly mode
 
     lines = traceback.format_stack(user_frame())
@@ -89,8 +90,8 @@ def note_node(node, result):
             made.metadata["parent_"] = state.evaluating
 
 
-def made_beside(node, result):
-    """The nodes that came with this one: of leaves that were not used before, of a view and its base after a write."""
+def made_beside(node: object, result: Tensor) -> list:
+    """Return the nodes that came with this one: of leaves not used before, of a view and its base after a write."""
     beside = [edge for edge in node.edges if type(edge) is AccumulateGrad and edge.notes is None]
     view = getattr(getattr(result, "meta", None), "view", None)
     if view is not None and getattr(view.base.node, "fn", None) is node:  # CopySlices
@@ -98,7 +99,7 @@ def made_beside(node, result):
     return beside
 
 
-def report(node):
+def report(node: object) -> None:
     """Warn where a node that failed comes from, and what the node comes from in whose backward it was made."""
     induced = ""
     while node is not None:
@@ -113,16 +114,16 @@ def report(node):
         node, induced = noted.get("parent_"), "\n\nPrevious calculation was induced by "
 
 
-def warn(text):
-    """A warning beside an error: where warnings are errors it is only printed, and the first error goes on."""
+def warn(text: str) -> None:
+    """Give a warning beside an error: where warnings are errors it is only printed, and the first error goes on."""
     try:
         warnings.warn(text, UserWarning, stacklevel=5)
     except UserWarning as warning:
         sys.excepthook(type(warning), warning, None)
 
 
-def check_nan(node, grads, retain_graph):
-    """Anomaly mode: RuntimeError when a node made a NaN. It has run, so what it kept is let go of.
+def check_nan(node: object, grads: tuple, retain_graph: bool) -> None:
+    """Raise RuntimeError when a node made a NaN. It has run, so what it kept is let go of.
 
     Only the first node that does is told of: a NaN spreads to everything behind it.
     """
@@ -137,15 +138,15 @@ def check_nan(node, grads, retain_graph):
 # --- what our version error says more than PyTorch's ---------------------------------------------------------
 
 
-def line_of(node):
-    """(file, line number) where a node was made: the last line of the traceback that was noted for it."""
+def line_of(node: object) -> tuple:
+    """Return (file, line number) where a node was made: the last line of the traceback that was noted for it."""
     noted = (node.notes or {}).get("traceback_")
     _, file, rest = noted[-1].split('"', 2) if noted else (None, None, None)
     return file and (file, int(rest.split(",")[1].removeprefix(" line ")))
 
 
-def explain_change(kept, node):
-    """The sentences that anomaly mode adds to a version error."""
+def explain_change(kept: object, node: object) -> str:
+    """Return the sentences that anomaly mode adds to a version error."""
     counter = kept.tensor.version
     lines = (counter.lines or {}) if counter is not None else {}
     changed = lines.get(kept.version + 1)
@@ -161,7 +162,7 @@ NOTES = SimpleNamespace(note_write=note_write, note_node=note_node, report=repor
                         explain_change=explain_change)  # fmt: skip
 
 
-def set_anomaly(mode, check_nan):
+def set_anomaly(mode: bool, check_nan: bool) -> None:
     """Switch anomaly mode. Another thread that runs already notes lines from when it next switches something."""
     ThreadState.anomaly, ThreadState.anomaly_check_nan = mode and NOTES, check_nan
     state.update()

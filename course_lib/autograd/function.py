@@ -4,6 +4,7 @@ PyTorch: torch/autograd/function.py.
 """
 
 import functools
+from collections.abc import Callable
 
 from course_lib.engine.function import Function, FunctionCtx
 from course_lib.engine.grad_mode import AutoGradMode, state
@@ -13,7 +14,7 @@ from course_lib.engine.views import accumulator_of, requires_grad, set_history
 from course_lib.surface.left_out import doors
 
 
-def once_differentiable(backward):
+def once_differentiable(backward: Callable) -> Callable:
     """Decorate a backward that cannot itself be differentiated: trying to is then an error, not a wrong number."""
 
     @functools.wraps(backward)
@@ -35,15 +36,15 @@ class Error(Node):
     __slots__ = ("output_count",)
     several_outputs = True
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::Error"
 
-    def apply(self, grads):
+    def apply(self, grads: list) -> None:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-def mark_as_final(outputs):
-    """Outputs that require grad and lead to one error node. Behind it stand leaves of which nobody knows."""
+def mark_as_final(outputs: tuple) -> tuple:
+    """Return outputs that require grad and lead to one error node. Behind it stand leaves of which nobody knows."""
     leaves = [None if output is None else output.detach().requires_grad_() for output in outputs]
     node = init_node(Error(), tuple(None if leaf is None else accumulator_of(leaf) for leaf in leaves))
     node.output_count = len(outputs)
@@ -71,11 +72,11 @@ class UndefinedGrad(Function):
     """The identity, whose backward passes nothing on at all: the gradient before it is undefined, not zero."""
 
     @staticmethod
-    def forward(ctx, tensor):
+    def forward(ctx: Node, tensor: Tensor) -> Tensor:
         return tensor.clone()
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Node, grad: Tensor) -> None:
         return None
 
 

@@ -3,6 +3,8 @@
 PyTorch: torch/autograd/functional.py.
 """
 
+from collections.abc import Callable
+
 from course_lib.arrays import errors
 from course_lib.autograd.grad_mode import enable_grad
 from course_lib.engine.backward import grad
@@ -13,8 +15,8 @@ from course_lib.surface.joining import stack
 from course_lib.surface.left_out import doors
 
 
-def checked(value, what, name):
-    """A tuple of tensors from one or several; TypeError, naming the caller, for anything else."""
+def checked(value: object, what: str, name: str) -> tuple:
+    """Return a tuple of tensors from one or several; TypeError, naming the caller, for anything else."""
     values = value if isinstance(value, tuple) else (value,)
     for position, v in enumerate(values):
         if not isinstance(v, Tensor):
@@ -26,8 +28,8 @@ def checked(value, what, name):
     return values
 
 
-def called(func, inputs, name, create_graph):
-    """(inputs that begin a new graph, outputs, whether each of both came as a tuple).
+def called(func: Callable, inputs: Tensor | int | tuple, name: str, create_graph: bool) -> tuple:
+    """Return (inputs that begin a new graph, outputs, whether each of both came as a tuple).
 
     With create_graph the new graph hangs on the old one.
     """
@@ -38,8 +40,8 @@ def called(func, inputs, name, create_graph):
     return own, outputs, isinstance(inputs, tuple), isinstance(result, tuple)
 
 
-def gradients(outputs, inputs, vectors, create_graph):
-    """autograd.grad of those outputs that have history; zeros for inputs that are not reached."""
+def gradients(outputs: tuple, inputs: tuple, vectors: tuple, create_graph: bool) -> tuple:
+    """Return autograd.grad of those outputs that have history; zeros for inputs that are not reached."""
     pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     found = [None] * len(inputs)
     if pairs:
@@ -48,19 +50,19 @@ def gradients(outputs, inputs, vectors, create_graph):
     return tuple(zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
 
-def zeros(x):
-    """Zeros like a tensor, without its history."""
+def zeros(x: Tensor) -> Tensor:
+    """Return zeros like a tensor, without its history."""
     return creation.zeros_like(x.detach())
 
 
-def finished(values, is_tuple, create_graph):
-    """One tensor or a tuple, without history unless it was asked for."""
+def finished(values: tuple, is_tuple: bool, create_graph: bool) -> Tensor | tuple:
+    """Return one tensor or a tuple, without history unless it was asked for."""
     values = values if create_graph else tuple(v.detach() for v in values)
     return values if is_tuple else values[0]
 
 
-def vectors_for(v, like, name):
-    """The vector of a product, checked against what it multiplies; 1 when that has a single element."""
+def vectors_for(v: Tensor | tuple | None, like: tuple, name: str) -> tuple:
+    """Return the vector of a product, checked against what it multiplies; 1 when that has a single element."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             what = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
@@ -77,16 +79,16 @@ def vectors_for(v, like, name):
 
 
 @enable_grad()
-def vjp(func, inputs, v=None, create_graph=False):
-    """(func(inputs), v times the Jacobian): one backward pass."""
+def vjp(func: Callable, inputs: Tensor, v: Tensor | None = None, create_graph: bool = False) -> tuple:
+    """Return (func(inputs), v times the Jacobian): one backward pass."""
     inputs, outputs, is_tuple, several = called(func, inputs, "vjp", create_graph)
     products = gradients(outputs, inputs, vectors_for(v, outputs, "vjp"), create_graph)
     return finished(outputs, several, create_graph), finished(products, is_tuple, create_graph)
 
 
 @enable_grad()
-def jvp(func, inputs, v=None, create_graph=False):
-    """(func(inputs), the Jacobian times v): the vjp is linear in its vector, so differentiate it by that vector."""
+def jvp(func: Callable, inputs: Tensor, v: Tensor | tuple | None = None, create_graph: bool = False) -> tuple:
+    """Return (func(inputs), the Jacobian times v): the vjp is linear in its vector, so differentiate it by that."""
     inputs, outputs, _, several = called(func, inputs, "jvp", create_graph)
     vectors = vectors_for(v, inputs, "jvp")
     probes = tuple(zeros(o).requires_grad_() for o in outputs)
@@ -95,8 +97,11 @@ def jvp(func, inputs, v=None, create_graph=False):
 
 
 @enable_grad()
-def jacobian(func, inputs, create_graph=False, *, vectorize=False, strategy="reverse-mode"):
-    """All derivatives: for output o and input x a tensor of shape (*o.shape, *x.shape), one backward pass a row.
+def jacobian(
+    func: Callable, inputs: Tensor | int | tuple, create_graph: bool = False, *, vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Tensor | tuple:
+    """Return all derivatives: for output o and input x a tensor of shape (*o.shape, *x.shape), one backward pass a row.
 
     A tuple of outputs or of inputs gives a tuple for each. `vectorize` changes nothing here. NotSupportedError for a
     strategy other than "reverse-mode".
@@ -108,8 +113,8 @@ def jacobian(func, inputs, create_graph=False, *, vectorize=False, strategy="rev
     return blocks if several else blocks[0]
 
 
-def rows_of(output, inputs, create_graph):
-    """The Jacobian of one output, for each input."""
+def rows_of(output: Tensor, inputs: tuple, create_graph: bool) -> tuple:
+    """Return the Jacobian of one output, for each input."""
     if not output.numel():
         return tuple(creation.zeros((*output.shape, *x.shape), dtype=x.dtype) for x in inputs)
     one = creation.ones((), dtype=output.dtype)
@@ -120,14 +125,17 @@ def rows_of(output, inputs, create_graph):
     )
 
 
-def check_single(result, name):
-    """RuntimeError unless a function returned one number, as a tensor by itself."""
+def check_single(result: Tensor, name: str) -> None:
+    """Raise RuntimeError unless a function returned one number, as a tensor by itself."""
     if isinstance(result, tuple) or result.numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
-def hessian(func, inputs, create_graph=False, *, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """All second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
+def hessian(
+    func: Callable, inputs: Tensor | tuple, create_graph: bool = False, *, vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Tensor | tuple | None:
+    """Return all second derivatives of a function that returns one number: the Jacobian of its Jacobian."""
     is_tuple = isinstance(inputs, tuple)
     checked(inputs, "inputs", "hessian")
 
@@ -145,8 +153,10 @@ def hessian(func, inputs, create_graph=False, *, vectorize=False, outer_jacobian
 
 
 @enable_grad()
-def vhp(func, inputs, v=None, create_graph=False, *, transposed=False):
-    """(func(inputs), v times the Hessian) of a function that returns one number."""
+def vhp(
+    func: Callable, inputs: Tensor, v: Tensor | None = None, create_graph: bool = False, *, transposed: bool = False
+) -> tuple:
+    """Return (func(inputs), v times the Hessian) of a function that returns one number."""
     name = "hvp" if transposed else "vhp"
     inputs, outputs, is_tuple, several = called(func, inputs, name, create_graph)
     vectors = vectors_for(v, inputs, name)
@@ -160,8 +170,8 @@ def vhp(func, inputs, v=None, create_graph=False, *, transposed=False):
     return finished(outputs, False, create_graph), finished(products, is_tuple, create_graph)
 
 
-def hvp(func, inputs, v=None, create_graph=False):
-    """(func(inputs), the Hessian times v) of a function that returns one number."""
+def hvp(func: Callable, inputs: Tensor, v: Tensor | None = None, create_graph: bool = False) -> tuple:
+    """Return (func(inputs), the Hessian times v) of a function that returns one number."""
     return vhp(func, inputs, v, create_graph, transposed=True)
 
 

@@ -12,13 +12,13 @@ from course_lib.engine.grad_mode import AutoGradMode, set_grad_mode, state
 GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
 
-def is_grad_enabled():
-    """True when operations are being recorded in this thread."""
+def is_grad_enabled() -> bool:
+    """Return True when operations are being recorded in this thread."""
     return state.grad_enabled
 
 
-def is_inference_mode_enabled():
-    """True inside `inference_mode()` in this thread."""
+def is_inference_mode_enabled() -> bool:
+    """Return True inside `inference_mode()` in this thread."""
     return state.inference
 
 
@@ -29,7 +29,7 @@ class _Decorator:
     otherwise the caller's own lines would run in it.
     """
 
-    def clone(self):
+    def clone(self) -> "enable_grad | no_grad":
         return type(self)()
 
     def __call__(self, fn):
@@ -117,7 +117,7 @@ class set_grad_enabled(_Decorator):
     def __repr__(self):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
-    def clone(self):
+    def clone(self) -> "set_grad_enabled":
         return type(self)(self.mode)
 
 
@@ -141,5 +141,5 @@ class inference_mode(_Decorator):
         state.inference, state.grad_enabled = self.previous
         state.update()
 
-    def clone(self):
+    def clone(self) -> "inference_mode":
         return type(self)(self.mode)

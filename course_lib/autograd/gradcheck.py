@@ -7,6 +7,7 @@ eps. A column of the analytical one comes from one backward pass, started with a
 """
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,10 +24,11 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0,
-    check_undefined_grad=True, check_batched_grad=False, check_forward_ad=False, fast_mode=False,
-):
-    """True when the gradients of func for every input that requires grad agree with finite differences.
+    func: Callable, inputs: Tensor | tuple, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+    check_batched_grad: bool = False, check_forward_ad: bool = False, fast_mode: bool = False,
+) -> bool:
+    """Return True when the gradients of func for every input that requires grad agree with finite differences.
 
     inputs: a tensor or a tuple; use float64. GradcheckError (False with raise_exception=False) when they disagree,
     when backward gives another answer the second time, does not multiply by the gradient it is given, or cannot do
@@ -52,8 +54,11 @@ def gradcheck(
     return True
 
 
-def gradgradcheck(func, inputs, grad_outputs=None, *, check_fwd_over_rev=False, check_batched_grad=False, **options):
-    """gradcheck of the gradient: as a function of the inputs and of grad_outputs (random unless given)."""
+def gradgradcheck(
+    func: Callable, inputs: Tensor | tuple, grad_outputs: Tensor | None = None, *, check_fwd_over_rev: bool = False,
+    check_batched_grad: bool = False, **options,
+) -> bool:
+    """Run gradcheck on the gradient: as a function of the inputs and of grad_outputs (random unless given)."""
     further = dict(check_fwd_over_rev=check_fwd_over_rev, check_batched_grad=check_batched_grad)
     errors.refuse("gradgradcheck", ONLY_BACKWARD, **further)
     inputs = as_tuple(inputs)
@@ -75,23 +80,23 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, check_fwd_over_rev=False, 
 # --- the parts ---------------------------------------------------------------------------------------------
 
 
-def as_tuple(value):
-    """A tuple from one value or several."""
+def as_tuple(value: Tensor | tuple) -> tuple:
+    """Return a tuple from one value or several."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def differentiable(outputs):
-    """The outputs that require grad."""
+def differentiable(outputs: Tensor | tuple) -> tuple:
+    """Return the outputs that require grad."""
     return tuple(o for o in as_tuple(outputs) if o.requires_grad)
 
 
-def wanted(inputs):
-    """The inputs that require grad."""
+def wanted(inputs: tuple) -> list:
+    """Return the inputs that require grad."""
     return [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
 
 
-def check_inputs(inputs):
-    """ValueError when nothing requires grad; a warning for float32; RuntimeError for elements that share memory."""
+def check_inputs(inputs: tuple) -> None:
+    """Raise ValueError when nothing requires grad, RuntimeError for shared memory; warn of float32."""
     if not wanted(inputs):
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
@@ -113,8 +118,8 @@ def check_inputs(inputs):
             )
 
 
-def numerical_jacobians(outputs_of, x, eps):
-    """For each output the matrix (elements of x, elements of the output) of difference quotients.
+def numerical_jacobians(outputs_of: Callable, x: Tensor, eps: float) -> list:
+    """Return, for each output, the matrix (elements of x, elements of the output) of difference quotients.
 
     x is changed through NumPy, which no version counter sees, and restored.
     """
@@ -131,8 +136,8 @@ def numerical_jacobians(outputs_of, x, eps):
     return found
 
 
-def analytical_jacobians(output, inputs):
-    """For each input the matrix (elements of the input, elements of the output), one backward pass a column."""
+def analytical_jacobians(output: Tensor, inputs: list) -> list | None:
+    """Return, for each input, the matrix (its elements, elements of the output), one backward pass a column."""
     found = [np.zeros((x.numel(), output.numel()), x.array.dtype) for x in inputs]
     for number in range(output.numel()):
         start = creation.zeros(output.numel(), dtype=output.dtype)
@@ -143,8 +148,10 @@ def analytical_jacobians(output, inputs):
     return found
 
 
-def compare(func, inputs, outputs, eps, atol, rtol, nondet_tol):
-    """GradcheckError unless every analytical Jacobian is near the numerical one, and the same twice."""
+def compare(
+    func: Callable, inputs: tuple, outputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
+) -> None:
+    """Raise GradcheckError unless every analytical Jacobian is near the numerical one, and the same twice."""
     tensors = wanted(inputs)
     numerical = [numerical_jacobians(lambda: differentiable(func(*inputs)), x, eps) for x in tensors]
     for o, output in enumerate(outputs):
@@ -164,8 +171,8 @@ def compare(func, inputs, outputs, eps, atol, rtol, nondet_tol):
             )
 
 
-def check_zero(func, inputs, eps):
-    """A function without differentiable outputs must not depend on its inputs."""
+def check_zero(func: Callable, inputs: tuple, eps: float) -> bool:
+    """Return a function without differentiable outputs must not depend on its inputs."""
 
     def floats():
         return [o for o in as_tuple(func(*inputs)) if o.is_floating_point()]
@@ -175,22 +182,22 @@ def check_zero(func, inputs, eps):
             raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-def check_multiplies(outputs, inputs):
-    """With zeros coming in, zeros must go out. (That they have the right shape and type is the engine's affair.)"""
+def check_multiplies(outputs: tuple, inputs: tuple) -> None:
+    """Check that zeros go out where zeros come in. (Their shape and type are the engine's affair.)"""
     zeros = [creation.zeros_like(o.detach()) for o in outputs]
     for g in grad(outputs, wanted(inputs), zeros, allow_unused=True):
         if g is not None and bool((g != 0).any()):
             raise GradcheckError("backward not multiplied by grad_output")
 
 
-def check_undefined(func, inputs, count):
-    """A backward must cope with gradients that are undefined: all of them, and each one by itself."""
+def check_undefined(func: Callable, inputs: tuple, count: int) -> None:
+    """Check that a backward copes with gradients that are undefined: all of them, and each one by itself."""
     for undefined in [range(count), *([i] for i in range(count) if count > 1)]:
         check_without(func, inputs, undefined)
 
 
-def check_without(func, inputs, undefined):
-    """GradcheckError unless undefined gradients for these outputs, and zeros for the others, give zeros or nothing."""
+def check_without(func: Callable, inputs: tuple, undefined: list | range) -> None:
+    """Raise GradcheckError unless undefined gradients for these outputs, zeros for others, give zeros or nothing."""
     from course_lib.autograd.function import UndefinedGrad  # read late, as Function is
 
     tensors, outputs = wanted(inputs), list(differentiable(func(*inputs)))

@@ -5,6 +5,7 @@ PyTorch: torch/autograd/graph.py.
 
 import threading
 import weakref
+from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import NamedTuple
 
@@ -42,8 +43,8 @@ class GradientEdge(_Edge):
         return edge
 
 
-def get_gradient_edge(tensor):
-    """The gradient edge of a tensor; RuntimeError when it does not require grad, AttributeError in inference mode."""
+def get_gradient_edge(tensor: Tensor) -> GradientEdge | None:
+    """Return the gradient edge of a tensor; RuntimeError without requires_grad, AttributeError in inference mode."""
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
@@ -59,7 +60,7 @@ def get_gradient_edge(tensor):
     return found
 
 
-def increment_version(tensor):
+def increment_version(tensor: Tensor | list) -> None:
     """Count a write that was made behind the counter's back."""
     for t in tensor if hasattr(tensor, "__iter__") and not isinstance(tensor, Tensor) else [tensor]:
         if not isinstance(t, Tensor):
@@ -121,7 +122,7 @@ class _MultiHandle:
     def __init__(self, handles):
         self.handles = tuple(handles)
 
-    def remove(self):
+    def remove(self) -> None:
         """Take the hooks away."""
         for handle in self.handles:
             handle.remove()
@@ -133,8 +134,8 @@ class _MultiHandle:
         self.remove()
 
 
-def nodes_in(task):
-    """All nodes that a backward pass will run, or catch a gradient at."""
+def nodes_in(task: object) -> set:
+    """Return all nodes that a backward pass will run, or catch a gradient at."""
     roots = [node for node, _ in task.root.next_functions]
     if len(roots) == 1:  # PyTorch begins with a single root itself, and does not count it among the nodes it will run
         roots = [node for node, _ in roots[0].next_functions]
@@ -147,7 +148,7 @@ def nodes_in(task):
     return {node for node in found if not task.skips(node)}
 
 
-def register_multi_grad_hook(tensors, fn, *, mode="all"):
+def register_multi_grad_hook(tensors: list | tuple, fn: Callable, *, mode: str = "all") -> _MultiHandle | None:
     """Call fn once a backward pass, with the gradients of several tensors.
 
     mode "all": fn(list of gradients), when all that this pass will compute are there; None for the others.
@@ -195,8 +196,8 @@ _open = threading.local()
 
 
 @contextmanager
-def allow_mutation_on_saved_tensors():
-    """Inside the block, saved tensors may be overwritten: backward uses a copy of each that was.
+def allow_mutation_on_saved_tensors() -> Iterator:
+    """Let saved tensors be overwritten inside the block: backward uses a copy of each that was.
 
     PyTorch copies a tensor when it is overwritten, we when it is saved; what was not overwritten keeps its history, for
     second derivatives. Backward must run inside the same block: AssertionError outside.

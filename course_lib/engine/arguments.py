@@ -10,6 +10,7 @@ What is neither a tensor nor a number is refused; but with `x + thing`, thing is
 """
 
 import inspect
+from collections.abc import Callable
 
 import numpy as np
 
@@ -32,7 +33,7 @@ OPERATORS = set()  # rows that serve as + - * / // %, noted by ops.py: what they
 # --- the lines that begin an operation (ops.py writes the rest) ---------------------------------------------
 
 
-def write_arguments(row, variant="", checks=()):
+def write_arguments(row: object, variant: str = "", checks: list | tuple = ()) -> list:
     """Turn the arguments into arrays of a common type. `checks`: lines that come before types are compared."""
     text = []
     if row.of_tensor:
@@ -84,8 +85,8 @@ def write_arguments(row, variant="", checks=()):
 _numbers = {}
 
 
-def number(value, like):
-    """A Python number as an operand for `like`: of its element type when the kinds agree, and kept for reuse.
+def number(value: float, like: Tensor) -> Tensor:
+    """Return a Python number as an operand for `like`: of its element type when the kinds agree, and kept for reuse.
 
     NumPy takes 250 ns longer to add a Python float to an array than to add a 0-d array.
     """
@@ -105,8 +106,8 @@ def number(value, like):
     return found
 
 
-def operands(name, *values):
-    """Tensors from tensors and Python numbers; TypeError for anything else, and for numbers alone."""
+def operands(name: str, *values) -> tuple:
+    """Return tensors from tensors and Python numbers; TypeError for anything else, and for numbers alone."""
     if isinstance(values[0], Tensor) and isinstance(values[-1], Tensor) and len(values) < 3:
         return values  # a Parameter, say: nothing is to be made
     like = next((v for v in values if isinstance(v, Tensor)), None)
@@ -117,29 +118,29 @@ def operands(name, *values):
     return tuple(v if isinstance(v, Tensor) else number(v, like) for v in values)
 
 
-def tensor_of_number(value):
-    """A number alone as a tensor without dimensions: a float in the default type."""
+def tensor_of_number(value: float) -> Tensor:
+    """Return a number alone as a tensor without dimensions: a float in the default type."""
     kind = dtypes.of_number(value)
     return new_tensor((dtypes.default.numpy if kind.kind == "f" else kind).type(value))
 
 
-def tensor_argument(name, parameter, value):
-    """`value` if it is a tensor; TypeError that names the operation and the argument if not."""
+def tensor_argument(name: str, parameter: str, value: object) -> Tensor:
+    """Return `value` if it is a tensor; TypeError that names the operation and the argument if not."""
     if not isinstance(value, Tensor):
         argument = "input" if parameter == "self" else parameter
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type_name(value)}")
     return value
 
 
-def number_of(value):
-    """A number as Python's own, so that NumPy's do not widen results. (Its truth values are 1.0 and 0.0 to PyTorch.)"""
+def number_of(value: object) -> Tensor | float:
+    """Return a number as Python's, so that NumPy's do not widen results. (True is 1.0 to PyTorch.)"""
     if not isinstance(value, np.generic):
         return value
     return int(value) if isinstance(value, np.integer) else float(value)
 
 
-def number_argument(name, parameter, value):
-    """A number as Python's own; TypeError that names the operation and the argument for what is no number."""
+def number_argument(name: str, parameter: str, value: object) -> float:
+    """Return a number as Python's own; TypeError that names the operation and the argument for what is no number."""
     if isinstance(value, Tensor) and not value.array.ndim:
         return value.item()
     if not isinstance(value, Number):
@@ -147,15 +148,15 @@ def number_argument(name, parameter, value):
     return number_of(value)
 
 
-def whole_number(value):
-    """A whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
+def whole_number(value: object) -> int | None:
+    """Return a whole number: Python's, NumPy's, or a tensor that holds one. None for all else: truth values, 1.0."""
     if isinstance(value, Tensor) and not value.array.ndim and value.array.dtype.kind == "i":
         return int(value.array)
     return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
 
 
-def dimension(tensor, dim, extra=0):
-    """A dimension counted from the front; IndexError when the tensor does not have it."""
+def dimension(tensor: Tensor, dim: object, extra: int = 0) -> int:
+    """Return a dimension counted from the front; IndexError when the tensor does not have it."""
     if type(dim) is int and 0 <= dim < tensor.array.ndim:
         return dim
     n = max(tensor.array.ndim + extra, 1)
@@ -168,33 +169,33 @@ def dimension(tensor, dim, extra=0):
     return dim % n
 
 
-def rank(tensor):
-    """How much an operand counts in promotion: 2 for a tensor with dimensions, 1 without, 0 for a number."""
+def rank(tensor: Tensor) -> int:
+    """Return how much an operand counts in promotion: 2 for a tensor with dimensions, 1 without, 0 for a number."""
     return 0 if type(tensor) is WrappedNumber else 2 if tensor.array.ndim else 1
 
 
-def promote(*tensors):
-    """The operands' arrays, converted to the type PyTorch gives the result."""
+def promote(*tensors) -> tuple:
+    """Return the operands' arrays, converted to the type PyTorch gives the result."""
     wanted = dtypes.result_type([(t.array.dtype, rank(t)) for t in tensors])
     return tuple(t.array if t.array.dtype is wanted else astype(t.array, wanted) for t in tensors)
 
 
-def promote_difference(self, other):
-    """The same for a difference; RuntimeError when one operand holds truth values, which have none."""
+def promote_difference(self: Tensor, other: Tensor) -> tuple:
+    """Return the same for a difference; RuntimeError when one operand holds truth values, which have none."""
     check_difference(self.array, other.array)
     return promote(self, other)
 
 
-def broadcast_error(*tensors):
-    """The RuntimeError for operands whose shapes do not go together."""
+def broadcast_error(*tensors) -> object:
+    """Return the RuntimeError for operands whose shapes do not go together."""
     return sizes_differ(*(t.array.shape for t in tensors))
 
 
 # --- the arguments of a custom Function --------------------------------------------------------------------
 
 
-def bind_arguments(forward, args, kwargs, separate_setup):
-    """Positional arguments for `forward` from positional and keyword ones; TypeError for those that do not fit.
+def bind_arguments(forward: Callable, args: tuple, kwargs: dict, separate_setup: bool) -> tuple:
+    """Return positional arguments for `forward` from positional and keyword ones; TypeError for those that do not fit.
 
     With setup_context every default is filled in. Without, what the caller leaves out at the end stays out: backward
     then owes no gradient for it.

@@ -90,7 +90,7 @@ class GraphTask:
             self.find_needed(nodes, accumulate_into)
         self.use_fast_path = self.needed is None and not (create_graph or self.anomaly)
 
-    def count_dependencies(self):
+    def count_dependencies(self) -> list:
         """Visit every reachable node once and count the edges that lead to it. Returns the nodes visited.
 
         Edges to nowhere (None) are no dependencies: counted, they would never be delivered and the queue would
@@ -114,7 +114,7 @@ class GraphTask:
                             nodes.append(edge)
         return nodes
 
-    def add_to_input_buffer(self, edge, grad):
+    def add_to_input_buffer(self, edge: Node | tuple, grad: Tensor | np.ndarray | None) -> tuple:
         """Add a gradient to the buffer of its node. The node and the sum, or (None, None) while it waits for more.
 
         The buffer of a node with several outputs is a list: one gradient for each output that got one.
@@ -134,14 +134,14 @@ class GraphTask:
         self.dependencies.pop(node, None)
         return node, buffers.pop(node, None)
 
-    def queue(self, node, grad):
+    def queue(self, node: Node, grad: Tensor | np.ndarray | list) -> None:
         """Put a node whose gradient is complete among those that can run."""
         if node.sequence_nr == LEAVES_FIRST:
             self.leaves.append((node, grad))
         else:
             heappush(self.ready, (-node.sequence_nr, node, grad))
 
-    def apply(self, node, grad):
+    def apply(self, node: Node, grad: Tensor | np.ndarray | list) -> tuple:
         """Run a node on arrays or tensors. What leads to nothing that was asked for is not even computed."""
         run = node.apply_to_tensors if self.create_graph else node.apply
         if self.needed is None or not node.can_skip_inputs:
@@ -151,7 +151,7 @@ class GraphTask:
 
     # --- only for `grad` and `inputs=`: which nodes lead to what was asked for --------------------------------
 
-    def find_needed(self, nodes, accumulate_into):
+    def find_needed(self, nodes: list, accumulate_into: set | tuple) -> None:
         """Find the nodes on some path to an input. Older nodes come first: all that a node leads to is older.
 
         So one look at each node decides: it is needed when something that it leads to is. What an input was computed
@@ -165,16 +165,16 @@ class GraphTask:
                     self.needed.add(node)
                     break
 
-    def should_execute(self, node):
-        """True for nodes on a path to what was asked for; in an ordinary pass for all."""
+    def should_execute(self, node: Node) -> bool:
+        """Return True for nodes on a path to what was asked for; in an ordinary pass for all."""
         return self.needed is None or node in self.needed
 
-    def wants(self, node):
-        """True for those that must run, and for those at which a gradient is only caught."""
+    def wants(self, node: Node | None) -> bool:
+        """Return True for those that must run, and for those at which a gradient is only caught."""
         return self.needed is None or node in self.needed or node in self.captures
 
-    def skips(self, node):
-        """True for nodes that lead to nothing that was asked for: their gradient is dropped where it arrives."""
+    def skips(self, node: Node) -> bool:
+        """Return True for nodes that lead to nothing that was asked for: their gradient is dropped where it arrives."""
         if self.wants(node):
             return False
         # In `grad(y, x)` with a y that does not depend on x, y's node is visited all the same: its tensor hooks run.
@@ -191,7 +191,7 @@ class GraphRoot(Node):
     sequence_nr = LEAVES_FIRST - 1
 
 
-def evaluate(task):
+def evaluate(task: GraphTask) -> None:
     """Run a backward pass: deliver what a node sends, choose the next one, run it; from the root until none is left.
 
     `node` is what ran last and `grads` what it sends, one for each of its edges. The root sends the gradients that the
@@ -223,8 +223,8 @@ def evaluate(task):
                 grads = validate_outputs(grads, node.input_metadata)
 
 
-def evaluate_fast(task):
-    """What `evaluate` does, for a pass on arrays that runs every node: tests/engine/test_evaluate.py compares them.
+def evaluate_fast(task: GraphTask) -> None:
+    """Do what `evaluate` does, on arrays and through every node. tests/engine/test_evaluate.py compares them.
 
     Most nodes have one consumer and no hooks. Those are queued and run here without a call. The newest ready node is
     kept out of the heap: a chain then needs none.
@@ -291,7 +291,7 @@ def evaluate_fast(task):
         grad = None
 
 
-def run_leaves(task, node, newest=None):
+def run_leaves(task: GraphTask, node: Node, newest: Node | None = None) -> None:
     """Run the leaves whose gradients `node` completed: all of them, before any other node."""
     leaves = task.leaves
     if len(leaves) > 2:  # PyTorch's heap gives out two equals as they came, but not three
@@ -306,7 +306,7 @@ def run_leaves(task, node, newest=None):
             leaf.apply(grad)
 
 
-def run_and_release(task, node, grad):
+def run_and_release(task: GraphTask, node: Node, grad: Tensor | np.ndarray | list) -> tuple | None:
     """Run a node and let go of what it kept: one by one, so that memory falls while the pass goes on.
 
     An error in a hook leaves what has not run yet as it was.
@@ -323,7 +323,7 @@ def run_and_release(task, node, grad):
     return grads
 
 
-def run_node_with_hooks(task, node, grad):
+def run_node_with_hooks(task: GraphTask, node: Node, grad: Tensor | np.ndarray | None) -> tuple:
     """Run a node, with whatever may be special about it.
 
     In PyTorch's order: hooks of the node's tensors; retain_grad; prehooks; the node itself; its hooks. The gradient
@@ -362,8 +362,8 @@ def run_node_with_hooks(task, node, grad):
     return grad_inputs
 
 
-def run_leaf(task, node, grads, is_needed):
-    """The end of a path: the leaf's hooks, the accumulation, and the hooks that follow it.
+def run_leaf(task: GraphTask, node: Node, grads: list, is_needed: bool) -> tuple:
+    """Run the end of a path: the leaf's hooks, the accumulation, and the hooks that follow it.
 
     A leaf that autograd.grad asked for ends before the accumulation: its `.grad` is not touched.
     """
@@ -387,13 +387,13 @@ def run_leaf(task, node, grads, is_needed):
     return ()
 
 
-def capture(task, node, grads):
+def capture(task: GraphTask, node: Node, grads: list) -> None:
     """Keep what autograd.grad was asked for."""
     for output_nr, position in task.captures.get(node, ()):
         task.captured[position] = grads[output_nr]
 
 
-def run(task):
+def run(task: GraphTask) -> None:
     """Run a whole backward pass; recording is on in it exactly when create_graph is.
 
     After an error the mode and the outer pass are as before. What had run by then stays done, as in PyTorch: some
@@ -417,7 +417,10 @@ def run(task):
 # --- what users call ----------------------------------------------------------------------------------------
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors: object, grad_tensors: object = None, retain_graph: bool | None = None, create_graph: bool = False,
+    grad_variables: object = None, inputs: object = None,
+) -> None:
     """Add the gradients of `tensors` (weighted by `grad_tensors`) to the `.grad` of the leaves they depend on.
 
     With `inputs` only those tensors receive a gradient, leaves or not. RuntimeError when a tensor has no history,
@@ -446,10 +449,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
-    is_grads_batched=False, materialize_grads=False,
-):
-    """The gradients of `outputs` (weighted by `grad_outputs`) for `inputs`, as a tuple (a dict for a dict).
+    outputs: object, inputs: object, grad_outputs: object = None, retain_graph: bool | None = None,
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple:
+    """Return the gradients of `outputs` (weighted by `grad_outputs`) for `inputs`, as a tuple (a dict for a dict).
 
     Nothing is stored in `.grad`. RuntimeError for an input that the outputs do not depend on, unless allow_unused
     (then None) or materialize_grads (then zeros). `only_inputs` is a relic: whatever it is, it changes nothing.
@@ -459,9 +463,7 @@ def grad(
     if is_grads_batched:
         raise errors.not_supported("is_grads_batched", "Call autograd.grad once for each gradient.")
     if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
+        raise ValueError(messages.MATERIALIZE_UNUSED)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     wanted = as_list(inputs)
     if not wanted:
@@ -492,21 +494,21 @@ Tensor.backward = _backward_of_tensor
 # --- roots and seeds: where a pass begins, and what is asked of it ------------------------------------------
 
 
-def is_edge(value):
-    """True for a GradientEdge, a named tuple whose last field is `ownership_token`."""
+def is_edge(value: object) -> bool:
+    """Return True for a GradientEdge, a named tuple whose last field is `ownership_token`."""
     return isinstance(value, tuple) and hasattr(value, "ownership_token")
 
 
-def as_list(values):
-    """A list from one tensor or gradient edge, or from several in a sequence or a dict."""
+def as_list(values: object) -> list:
+    """Return a list from one tensor or gradient edge, or from several in a sequence or a dict."""
     if type(values) is Tensor:
         return [values]
     values = values.values() if isinstance(values, dict) else values
     return [values] if isinstance(values, Tensor) or is_edge(values) else list(values)
 
 
-def begin(outputs, grad_outputs, create_graph):
-    """The edges a pass starts from and the gradients it starts with. RuntimeError for what cannot be a root."""
+def begin(outputs: list, grad_outputs: object, create_graph: bool) -> tuple:
+    """Return the edges a pass starts from and the gradients it starts with. RuntimeError for what cannot be a root."""
     if grad_outputs is None:
         if len(outputs) == 1 and type(outputs[0]) is Tensor and outputs[0].node is not None and outputs[0].meta is None:
             # A loss, with which nearly every pass begins: no view, no hooks. No more needs to be asked.
@@ -526,8 +528,8 @@ def begin(outputs, grad_outputs, create_graph):
     return edges, seeds
 
 
-def root_gradient(tensor, grad, create_graph, position):
-    """The gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
+def root_gradient(tensor: object, grad: Tensor | None, create_graph: bool, position: int) -> Tensor | np.ndarray | None:
+    """Return the gradient a pass starts with at one root: what was given, checked, or 1 for a single element."""
     if is_edge(tensor):
         return seed_of_edge(tensor, grad, create_graph, position)
     if not isinstance(tensor, Tensor):
@@ -547,8 +549,8 @@ def root_gradient(tensor, grad, create_graph, position):
     return writable_array(grad).astype(array.dtype, copy=False)
 
 
-def seed_of_edge(edge, grad, create_graph, position):
-    """The same at a gradient edge. Where the form of its tensor is not known, any gradient is taken as it is."""
+def seed_of_edge(edge: object, grad: Tensor | None, create_graph: bool, position: int) -> np.ndarray | None:
+    """Return the same at a gradient edge. Where the form of its tensor is not known, any gradient is taken as it is."""
     if edge.form is not None:
         return root_gradient(new_tensor(np.empty(*edge.form)), grad, create_graph, position)
     if grad is None:
@@ -556,15 +558,15 @@ def seed_of_edge(edge, grad, create_graph, position):
     return grad if create_graph else grad.array
 
 
-def edge_of_root(root):
-    """The edge that a pass starts from, at a tensor or at a gradient edge; None for a tensor without history."""
+def edge_of_root(root: object) -> Node | tuple:
+    """Return the edge that a pass starts from, at a tensor or at a gradient edge; None for a tensor without history."""
     if is_edge(root):
         return (root.node, root.output_nr) if root.node.several_outputs else root.node
     return gradient_edge(root)
 
 
-def edge_of_input(tensor):
-    """(node, output number) at which the gradient for a tensor or a gradient edge can be caught, or RuntimeError."""
+def edge_of_input(tensor: object) -> tuple:
+    """Return (node, output number) at which the gradient of a tensor or gradient edge is caught, or RuntimeError."""
     if is_edge(tensor):
         return tensor.node, tensor.output_nr
     if not isinstance(tensor, Tensor):
@@ -575,8 +577,8 @@ def edge_of_input(tensor):
     return edge if isinstance(edge, tuple) else (edge, 0)
 
 
-def finish_gradients(task, inputs, allow_unused, materialize_grads):
-    """What was caught, as tensors; what was not, as an error, None or zeros."""
+def finish_gradients(task: GraphTask, inputs: list, allow_unused: bool, materialize_grads: bool) -> list:
+    """Return what was caught, as tensors; what was not, as an error, None or zeros."""
     results = []
     for position, tensor in enumerate(inputs):
         caught = task.captured.get(position)

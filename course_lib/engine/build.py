@@ -7,6 +7,7 @@ import linecache
 import math
 import re
 import types
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from course_lib.engine import tensor as tensors
 from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import ROWS, instrument, state, write_in_place, write_node, write_operation
 from course_lib.engine.saved import FREED, add_slot_properties
+from course_lib.engine.tensor import Tensor
 
 
 class Rows:
@@ -28,8 +30,8 @@ class Rows:
 rows = Rows()
 
 
-def build(name):
-    """The operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
+def build(name: str) -> Callable:
+    """Return the operation `name` ("mul" or "mul_") as a function; written and compiled the first time."""
     if name not in vars(rows):
         row = row_of(name)
         namespace = dict(OPERATION_NAMES)
@@ -43,19 +45,19 @@ def build(name):
     return vars(rows)[name]
 
 
-def row_of(name):
-    """The row of an operation, or of the one that overwrites its input: "mul" or "mul_"."""
+def row_of(name: str) -> object:
+    """Return the row of an operation, or of the one that overwrites its input: "mul" or "mul_"."""
     return ROWS[name if name in ROWS else name.removesuffix("_")]
 
 
-def write_functions(row):
-    """The sources of an operation and of its variant that overwrites self: those of the two that there are."""
+def write_functions(row: object) -> list:
+    """Return the sources of an operation and of its variant that overwrites self: those of the two that there are."""
     parts = [write_operation(row)] if row.in_place != "only" else []
     return parts + [write_in_place(row)] if row.in_place else parts
 
 
-def node_class(row):
-    """The node class of a row, compiled from its source.
+def node_class(row: object) -> type:
+    """Return the node class of a row, compiled from its source.
 
     A formula is text that both passes run, and only the names in it mean different functions. A plain pass finds those
     that take arrays. `apply_to_tensors` is for passes that are recorded, and finds those that take tensors, once it is
@@ -76,8 +78,8 @@ def node_class(row):
     return cls
 
 
-def names_called(function, find):
-    """What `find` gives for each name in a function that stands for another function: of arrays, or of the table."""
+def names_called(function: Callable, find: Callable) -> dict:
+    """Find what each name in a function stands for, where it stands for a function: of arrays, or of the table."""
     names = function.__code__.co_names
     return {name: find(name) for name in names if name in ON_TENSORS or name in ROWS or kernel(name)}
 
@@ -85,16 +87,16 @@ def names_called(function, find):
 KERNELS = [kernels, fit]  # where formulas find the functions they call; nn/derivatives.py adds its own
 
 
-def kernel(name):
-    """The function of arrays that formulas call by this name; None when there is none."""
+def kernel(name: str) -> Callable | None:
+    """Return the function of arrays that formulas call by this name; None when there is none."""
     for module in KERNELS:
         if callable(vars(module).get(name)):
             return vars(module)[name]
     return None
 
 
-def on_arrays_function(name):
-    """A function that formulas call, in the form that takes arrays."""
+def on_arrays_function(name: str) -> Callable:
+    """Return a function that formulas call, in the form that takes arrays."""
     if function := kernel(name):
         return function
     if name not in ROWS:
@@ -105,8 +107,8 @@ def on_arrays_function(name):
     return eval(f"lambda {', '.join(row.parameters)}: {row.forward}", OPERATION_NAMES)
 
 
-def for_arrays(function):
-    """A function that is written for tensors only, for arrays: of gradients that are rare one form is enough."""
+def for_arrays(function: Callable) -> Callable:
+    """Return a function that is written for tensors only, for arrays: of gradients that are rare one form is enough."""
 
     def as_tensor(value):
         if isinstance(value, list):
@@ -119,20 +121,20 @@ def for_arrays(function):
 ON_TENSORS = {"np": np, "math": math, "state": state}  # forms that take tensors: surface/twins.py has more
 
 
-def on_tensors_function(name):
-    """The same function in the form that takes tensors and is recorded."""
+def on_tensors_function(name: str) -> object:
+    """Return the function in the form that takes tensors and is recorded."""
     if name not in ON_TENSORS:
         ON_TENSORS[name] = build(name) if name in ROWS else twin_of(kernel(name))
     return ON_TENSORS[name]
 
 
-def twin_of(function):
-    """A function of arrays, read again with every name it calls standing for the form that takes tensors."""
+def twin_of(function: Callable) -> Callable:
+    """Return a function of arrays, read again with every name it calls standing for the form that takes tensors."""
     names = {"__builtins__": function.__globals__["__builtins__"], **names_called(function, on_tensors_function)}
     return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
-def compile_source(name, parts, namespace):
+def compile_source(name: str, parts: list, namespace: dict) -> None:
     """Compile generated lines so that tracebacks and `??` can show them."""
     text = as_text(parts)
     file = f"<course_lib operation {name}>"
@@ -140,13 +142,13 @@ def compile_source(name, parts, namespace):
     exec(compile(text, file, "exec"), namespace)
 
 
-def as_text(parts):
-    """Generated parts, each a list of lines, as one text."""
+def as_text(parts: list) -> str:
+    """Return generated parts, each a list of lines, as one text."""
     return "\n\n\n".join(map("\n".join, parts)) + "\n"
 
 
-def source_of(name):
-    """The generated source of an operation and its node, as text."""
+def source_of(name: str) -> str:
+    """Return the generated source of an operation and its node, as text."""
     row = row_of(name)
     return as_text([write_node(row)] * bool(row.formulas) + write_functions(row))
 
@@ -154,13 +156,13 @@ def source_of(name):
 # --- what generated code sees --------------------------------------------------------------------------------
 
 
-def copy_of(tensor):
-    """The values a tensor has now, with their history, safe from the write that is about to happen."""
+def copy_of(tensor: Tensor) -> Tensor:
+    """Return the values a tensor has now, with their history, safe from the write that is about to happen."""
     return build("clone")(tensor)
 
 
-def form(input, result, promoted):
-    """(shape, type) of an input, for the engine to bring its gradient back to; None if no formula gives another."""
+def form(input: Tensor, result: Tensor, promoted: bool) -> tuple | None:
+    """Return (shape, type) of an input, for the engine to bring its gradient back to; None if all have the result's."""
     shape, dtype = input.array.shape, input.array.dtype
     return None if not promoted and shape == result.array.shape and dtype is result.array.dtype else (shape, dtype)
 

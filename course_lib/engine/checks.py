@@ -4,6 +4,7 @@ PyTorch: torch/csrc/autograd/python_hook.cpp, python_function.cpp (mark_dirty), 
 """
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,22 +16,22 @@ from course_lib.engine.tensor import Tensor, counter_of, mark_inference, new_ten
 # --- what hooks return -------------------------------------------------------------------------------------
 
 
-def as_tensor(grad):
-    """Hooks are given tensors, also when the engine computes on arrays."""
+def as_tensor(grad: Tensor | np.ndarray) -> Tensor:
+    """Return the gradient as a tensor: hooks are given tensors, also when the engine computes on arrays."""
     if grad is None or isinstance(grad, Tensor):
         return grad
     return mark_inference(new_tensor(grad)) if state.inference else new_tensor(grad)
 
 
-def like(tensor, original):
-    """The gradient back in the form the engine had it: an array if it was one."""
+def like(tensor: Tensor | None, original: Tensor | np.ndarray) -> Tensor | np.ndarray:
+    """Return the gradient back in the form the engine had it: an array if it was one."""
     if tensor is None or isinstance(original, Tensor):
         return tensor
     return tensor.array
 
 
-def check_result(hook, result, value):
-    """A hook may return a gradient of the same shape, nothing else; and none where none arrived."""
+def check_result(hook: Callable, result: object, value: Tensor | None) -> None:
+    """Check that a hook returned a gradient of the same shape, and none where none arrived."""
     if value is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
@@ -43,8 +44,8 @@ def check_result(hook, result, value):
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
-def check_results(hook, result, wanted):
-    """A node's hook must return a tuple, with as many gradients as it was given and of their forms."""
+def check_results(hook: Callable, result: object, wanted: list | tuple) -> None:
+    """Check that a node's hook returned a tuple, with as many gradients as it was given and of their forms."""
     if not isinstance(result, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type_name(result)}'")
     if len(result) != len(wanted):
@@ -60,16 +61,16 @@ def check_results(hook, result, wanted):
 # --- the marks of a custom Function ------------------------------------------------------------------------
 
 
-def check_marks(ctx):
-    """What a custom Function's forward marked must be tensors (RuntimeError)."""
+def check_marks(ctx: object) -> None:
+    """Raise RuntimeError unless what a custom Function's forward marked are tensors."""
     if not all(isinstance(tensor, Tensor) for tensor in ctx.dirty_tensors):
         raise RuntimeError("mark_dirty can only accept variables, but argument ")  # PyTorch's text ends there
     if not all(isinstance(tensor, Tensor) for tensor in ctx.non_differentiable):
         raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
 
 
-def check_dirty(dirty, outputs):
-    """What mark_dirty named must be among the outputs (RuntimeError).
+def check_dirty(dirty: tuple, outputs: tuple) -> None:
+    """Raise RuntimeError unless what mark_dirty named is among the outputs.
 
     RuntimeError outside of inference mode also for a tensor made in it: the write cannot be counted.
     """
@@ -81,8 +82,8 @@ def check_dirty(dirty, outputs):
         raise RuntimeError(messages.DIRTY_NOT_RETURNED)
 
 
-def check_dirty_input(tensor):
-    """What was marked dirty and recorded, but was no input: a warning; RuntimeError if it is a view.
+def check_dirty_input(tensor: Tensor) -> None:
+    """Warn of a tensor that was marked dirty and recorded, but was no input. RuntimeError if it is a view.
 
     The write to a view would give its base a history, and the base of no input is none of the Function's business.
     """
@@ -94,8 +95,8 @@ def check_dirty_input(tensor):
 # --- what unpack hooks return ------------------------------------------------------------------------------
 
 
-def as_packed(tensor, form, node):
-    """An unpacked tensor in the shape and floating type in which it was packed; TypeError for anything else.
+def as_packed(tensor: object, form: tuple | None, node: object) -> Tensor:
+    """Return an unpacked tensor in the shape and floating type in which it was packed; TypeError for anything else.
 
     In PyTorch the formula is computed with what the hook returned, and the gradient is brought to its input's form
     afterwards. A custom Function is handed what the hook returned, and so is who only looks: then `form` is None.

@@ -26,11 +26,12 @@ import warnings
 import numpy as np
 
 from course_lib.arrays import errors, messages
+from course_lib.arrays.kernels import can_be_summed
 from course_lib.arrays.messages import type_name
 from course_lib.engine import checks, grad_mode, views
 from course_lib.engine.arguments import bind_arguments
 from course_lib.engine.checks import as_tensor
-from course_lib.engine.fit import check_fits, unbroadcast
+from course_lib.engine.fit import unbroadcast
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable
@@ -62,30 +63,30 @@ class FunctionCtx(Node):
 
     # --- what forward calls --------------------------------------------------------------------------------
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors) -> None:
         """Keep inputs or outputs (or None) for backward, with the version check. The last call counts.
 
         Anything but tensors and None is refused with a TypeError when `apply` finishes, if it records a node.
         """
         self.to_save = tensors
 
-    def mark_dirty(self, *tensors):
+    def mark_dirty(self, *tensors) -> None:
         """Say that forward changed these inputs in place; they must be returned."""
         self.dirty_tensors = tensors
 
-    def mark_non_differentiable(self, *tensors):
+    def mark_non_differentiable(self, *tensors) -> None:
         """Say that these outputs have no gradient: they will not require one."""
         self.non_differentiable = tensors
 
-    def set_materialize_grads(self, value):
-        """False: outputs without a gradient give None to backward instead of zeros."""
+    def set_materialize_grads(self, value: bool) -> None:
+        """Give backward None instead of zeros for outputs without a gradient, if False."""
         self._materialize = value
 
     # --- what backward reads -------------------------------------------------------------------------------
 
     @property
-    def saved_tensors(self):
-        """The tensors given to save_for_backward, each checked. RuntimeError once they were released."""
+    def saved_tensors(self) -> tuple:
+        """Return the tensors given to save_for_backward, each checked. RuntimeError once they were released."""
         if self._freed and READ_ONCE not in (self.saved_slots or ()):  # else READ_ONCE says it
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
         if self.saved_slots is None:
@@ -95,7 +96,7 @@ class FunctionCtx(Node):
             self.saved_slots = [kept and READ_ONCE for kept in self.saved_slots]
         return tensors
 
-    def release(self):
+    def release(self) -> None:
         """Let go of what save_for_backward was given. Attributes that were put on ctx by hand stay."""
         self._freed = True
         if self.saved_slots:
@@ -103,7 +104,7 @@ class FunctionCtx(Node):
 
     # --- the backward pass ---------------------------------------------------------------------------------
 
-    def apply(self, grads):
+    def apply(self, grads: Tensor | np.ndarray | list | None) -> tuple:
         """Call the Function's backward and bring what it returns to the form of the inputs."""
         grads = list(grads) if self.several_outputs else [grads]
         recording = state.grad_enabled
@@ -115,8 +116,8 @@ class FunctionCtx(Node):
         result = result if isinstance(result, tuple) else (result,)
         return self.fit_gradients(self.check_count(result), arrays)
 
-    def fit_gradients(self, result, arrays):
-        """The gradients of the tensor arguments, each checked, summed and cast to its argument's form."""
+    def fit_gradients(self, result: tuple, arrays: bool) -> tuple:
+        """Return the gradients of the tensor arguments, each checked, summed and cast to its argument's form."""
         grads = []
         for position, (grad, is_tensor) in enumerate(zip(result, self._input_is_tensor, strict=True)):
             if not is_tensor:  # an argument that is no tensor has no edge either: there is nothing to send
@@ -128,23 +129,25 @@ class FunctionCtx(Node):
             edge, form = self.edges[len(grads)], self._input_forms[len(grads)]
             if grad is not None and edge is not None:
                 name = type(self).__name__
-                check_fits(grad.array.shape, form[0], f"Function {name} returned an invalid gradient", len(grads))
+                if not can_be_summed(grad.array.shape, form[0]):
+                    sizes = f"got {list(grad.array.shape)} but expected shape compatible with {list(form[0])}"
+                    raise RuntimeError(f"Function {name} returned an invalid gradient at index {len(grads)} - {sizes}")
                 grad = unbroadcast(grad, *form)
             grads.append(grad.array if arrays and grad is not None else grad)
         return tuple(grads)
 
     # --- rarely used: what `apply` above asks for, and what users see ---------------------------------------
 
-    def output_gradient(self, position, grad):
-        """One argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
+    def output_gradient(self, position: int, grad: Tensor | np.ndarray | None) -> Tensor | None:
+        """Return one argument of backward: the gradient as a tensor, zeros if nothing arrived; None for no tensor."""
         if grad is not None:
             return as_tensor(grad)
         if not self._materialize or self._output_forms[position] is None:
             return None
         return as_tensor(np.zeros(*self._output_forms[position]))
 
-    def check_count(self, result):
-        """RuntimeError unless there is one gradient for each argument of forward; more trailing Nones are fine."""
+    def check_count(self, result: tuple) -> tuple | None:
+        """Raise RuntimeError unless there is one gradient for each argument of forward; trailing Nones are fine."""
         expected = len(self._input_is_tensor)
         while len(result) > expected and result[-1] is None:
             result = result[:-1]
@@ -153,8 +156,8 @@ class FunctionCtx(Node):
         return result
 
     @property
-    def saved_variables(self):
-        """The old name of `saved_tensors`."""
+    def saved_variables(self) -> tuple:
+        """Return the old name of `saved_tensors`."""
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
@@ -192,19 +195,19 @@ class Function(metaclass=_FunctionMeta):
     """
 
     @staticmethod
-    def forward(*args, **kwargs):
+    def forward(*args, **kwargs) -> None:
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def setup_context(ctx: Node, inputs: tuple, output: Tensor) -> None:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
+    def backward(ctx: Node, *grad_outputs) -> None:
         raise NotImplementedError(messages.NO_BACKWARD)
 
     @classmethod
-    def apply(cls, *args, **kwargs):
+    def apply(cls, *args, **kwargs) -> Tensor | list | tuple:
         """Run forward on the arguments and, when any tensor among them requires grad, record a node."""
         # 1. Of the note above. What an input was is asked for now: forward may overwrite it, or make it require grad.
         separate_setup = cls.setup_context is not Function.setup_context
@@ -241,8 +244,8 @@ class Function(metaclass=_FunctionMeta):
     vjp = backward
 
     @classmethod
-    def _backward(cls):
-        """The method that computes gradients: `backward`, or `vjp`, its other name."""
+    def _backward(cls) -> object:
+        """Return the method that computes gradients: `backward`, or `vjp`, its other name."""
         has_backward = cls.backward is not Function.backward
         has_vjp = cls.vjp is not Function.vjp
         if has_backward and has_vjp:
@@ -250,7 +253,7 @@ class Function(metaclass=_FunctionMeta):
         return cls.vjp if has_vjp else cls.backward
 
 
-def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
+def finish_apply(ctx: Node, inputs: list, edges: tuple, output: object, recording: bool, separate_setup: bool) -> tuple:
     """Give the outputs their history and pack what was saved: steps 3 and 4.
 
     The node takes its edges only here. Until then it is a node that leads nowhere, and an error in forward leaves no
@@ -277,7 +280,7 @@ def finish_apply(ctx, inputs, edges, output, recording, separate_setup):
     return finished if is_tuple else finished[0]
 
 
-def finish_output(ctx, inputs, tensor, output_nr, recording):
+def finish_output(ctx: Node, inputs: list, tensor: Tensor, output_nr: int, recording: bool) -> Tensor:
     """Give one output its history, by its kind: step 3 of the note.
 
     The order of the questions matters: what is not differentiable is so whatever else it is, and an input that was
@@ -304,8 +307,8 @@ def finish_output(ctx, inputs, tensor, output_nr, recording):
     return tensor
 
 
-def finish_dirty(ctx, tensor, is_input, output_nr):
-    """An input that forward changed in place takes the Function's node as its new history, and loses its `.grad`.
+def finish_dirty(ctx: Node, tensor: Tensor, is_input: bool, output_nr: int) -> Tensor:
+    """Give an input that forward changed in place the Function's node as history; it loses its `.grad`.
 
     mark_dirty counts as the write: whatever forward did, the counter moves by one more here.
     """
@@ -330,7 +333,7 @@ def finish_dirty(ctx, tensor, is_input, output_nr):
     return tensor
 
 
-def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
+def pack_saved(ctx: Node, tensors: tuple, inputs: list, outputs: tuple, separate_setup: bool) -> None:
     """Turn what save_for_backward was given into checked slots: outputs repacked, inputs by reference.
 
     A tensor that is neither, something computed inside of forward, is kept by reference like an input. It has no
@@ -355,8 +358,8 @@ def pack_saved(ctx, tensors, inputs, outputs, separate_setup):
 # --- rarely used: outputs that are views, and outputs that are not differentiated ---------------------------
 
 
-def note_views(ctx, outputs):
-    """No view that a Function returns may be written to: its own backward would be overridden.
+def note_views(ctx: Node, outputs: list) -> None:
+    """Forbid writing to views that a Function returns: its own backward would be overridden.
 
     A write would make the base's CopySlices the history of the view, past the node of the Function.
     """
@@ -367,8 +370,8 @@ def note_views(ctx, outputs):
             view.origin = "multiple outputs" if several else "custom function"
 
 
-def without_history(tensor, is_input, is_dirty):
-    """An output that is not differentiated. An input is never handed out itself: its history is its own."""
+def without_history(tensor: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+    """Return an output without history. An input is never handed out itself: its history is its own."""
     if views.requires_grad(tensor) and is_input:
         return tensor.detach()
     if views.requires_grad(tensor):

@@ -34,13 +34,13 @@ class ThreadState(local):
         # PyTorch computes 1/0 and log(-1) without a word; so do we. (NumPy keeps this setting per thread.)
         np.seterr(all="ignore")
 
-    def update(self):
+    def update(self) -> None:
         """Recompute `recording`, the one number that every operation reads."""
         fold(self.__dict__)
 
 
-def fold(now):
-    """The work of `update`, on the dictionary in which a ThreadState keeps this thread's fields."""
+def fold(now: dict) -> None:
+    """Do the work of `update`, on the dictionary in which a ThreadState keeps this thread's fields."""
     if now["inference"]:
         now["recording"] = INFERENCE
     elif not now["grad_enabled"]:
@@ -54,7 +54,7 @@ def fold(now):
 state = ThreadState()
 
 
-def set_grad_mode(enabled):
+def set_grad_mode(enabled: bool) -> bool:
     """Switch recording on or off in this thread, at once. Returns what it was."""
     now = state.__dict__  # to ask a threading.local once, and not for each attribute, takes half the time
     before = now["grad_enabled"]

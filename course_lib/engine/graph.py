@@ -12,18 +12,19 @@ A tensor keeps alive what it was computed from, never what was computed from it.
 results does, `del loss` frees it, and a leaf that took part in a thousand graphs holds none of them.
 """
 
+from collections.abc import Callable
 from itertools import count
 from sys import getrefcount
 
 import numpy as np
 
 from course_lib.arrays.kernels import broadcast_like, copy_like
-from course_lib.arrays.memory import UNSHARED
-from course_lib.engine.accumulate import counter_of_copy, no_gradients
+from course_lib.arrays.memory import UNSHARED, is_dense
 from course_lib.engine.fit import validate_outputs
 from course_lib.engine.grad_mode import state
 from course_lib.engine.hooks import hooks_of
 from course_lib.engine.tensor import Tensor, allocate, counter_of, mark_inference, meta_of, new_tensor
+from course_lib.engine.version import VersionCounter
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass
 LEAVES_FIRST = (1 << 64) - 1  # the number of every AccumulateGrad
@@ -54,47 +55,47 @@ class Node:
     def __init_subclass__(cls):
         cls.releases = cls.release is not Node.release
 
-    def apply(self, grad):
-        """The gradients of the inputs, one for each edge, from that of the output; arrays from an array."""
+    def apply(self, grad: Tensor | np.ndarray) -> None:
+        """Return the gradients of the inputs, one for each edge, from that of the output; arrays from an array."""
         raise NotImplementedError
 
-    def apply_to_tensors(self, grad):
-        """The same on tensors, when the backward pass is itself recorded."""
+    def apply_to_tensors(self, grad: Tensor | list) -> tuple:
+        """Return the same on tensors, when the backward pass is itself recorded."""
         return self.apply(grad)
 
-    def release(self):
+    def release(self) -> None:
         """Let go of the saved tensors."""
 
     # --- what learners and tools see -----------------------------------------------------------------------
 
-    def name(self):
-        """The name of the node's type, such as 'MulBackward0'."""
+    def name(self) -> str:
+        """Return the name of the node's type, such as 'MulBackward0'."""
         return type(self).__name__
 
     @property
-    def next_functions(self):
-        """For each input, the node its gradient goes to and which of that node's outputs it is for."""
+    def next_functions(self) -> tuple:
+        """Return, for each input, the node its gradient goes to and which of that node's outputs it is for."""
         return tuple(public_edge(edge) for edge in self.edges)
 
     def _sequence_nr(self):
         return self.sequence_nr
 
     @property
-    def requires_grad(self):
+    def requires_grad(self) -> bool:
         return True
 
     @property
-    def metadata(self):
-        """A dictionary for notes about this node; anomaly mode keeps its traceback here."""
+    def metadata(self) -> dict:
+        """Return a dictionary for notes about this node; anomaly mode keeps its traceback here."""
         if self.notes is None:
             self.notes = {}
         return self.notes
 
-    def register_hook(self, hook):
+    def register_hook(self, hook: Callable) -> object:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; a tuple it returns replaces grad_inputs."""
         return hooks_of(self).add("post", hook)
 
-    def register_prehook(self, hook):
+    def register_prehook(self, hook: Callable) -> object:
         """Call `hook(grad_outputs)` before the node runs; a tuple it returns replaces grad_outputs."""
         return hooks_of(self).add("pre", hook)
 
@@ -112,8 +113,8 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
-def forward_name(node):
-    """The operation as error messages write it: 'Mul' for MulBackward0, 'Pow1' for PowBackward1, 'MyExp'."""
+def forward_name(node: Node) -> str:
+    """Return the operation as error messages write it: 'Mul' for MulBackward0, 'Pow1' for PowBackward1, 'MyExp'."""
     name = node.name()
     if "::" in name:
         return name
@@ -121,14 +122,14 @@ def forward_name(node):
     return head + number.removeprefix("0") if head and not number.strip("0123456789") else name
 
 
-def public_edge(edge):
-    """An edge as `next_functions` shows it: (node, output number), or (None, 0)."""
+def public_edge(edge: Node | tuple | None) -> tuple:
+    """Return an edge as `next_functions` shows it: (node, output number), or (None, 0)."""
     if not edge:
         return (None, 0)
     return edge if type(edge) is tuple else (edge, 0)
 
 
-def init_node(node, edges):
+def init_node(node: Node, edges: tuple) -> Node:
     """Fill in the fields of a node that was just made."""
     node.edges = edges
     node.sequence_nr = next_sequence_nr()
@@ -168,16 +169,18 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
     edges, sequence_nr = (), LEAVES_FIRST  # the same for all of them, so they are no fields here
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
-    def apply(self, grad):
-        """Store or add `grad`; `run_leaf` in backward.py runs the leaf's hooks around this."""
+    def apply(self, grad: Tensor | np.ndarray) -> tuple:
+        """Return the gradients of the inputs, one for each edge, from that of the output; arrays from an array."""
         leaf = self.variable
         array, meta = leaf.array, leaf.meta
         have = meta.grad
         if not meta.requires_grad:  # switched off after the forward pass
-            return no_gradients(leaf)
+            if leaf.node is not None:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            return ()
         if type(grad) is Tensor:  # create_graph=True: with history, so that adding must make a new tensor
             meta.grad = new_tensor(copy_like(grad.array, array)).copy_(grad) if have is None else have + grad
         elif have is None:
@@ -196,8 +199,8 @@ class AccumulateGrad(Node):
         return ()
 
 
-def can_steal_grad(grad, like):
-    """True when nobody else can see this gradient, so that it can become `.grad` without a copy.
+def can_steal_grad(grad: np.ndarray, like: np.ndarray) -> bool:
+    """Return True when nobody else can see this gradient, so that it can become `.grad` without a copy.
 
     PyTorch takes over a gradient that nobody else refers to even when it is a view of memory that somebody
     does (its issue 34082): two leaves may then share one `.grad`. Here a view is taken over only when it is the
@@ -221,7 +224,7 @@ def can_steal_grad(grad, like):
 
 
 def _references_of_one_view(grad):
-    """What getrefcount says in `can_steal_grad` of the base that one view looks at."""
+    """Return what getrefcount says in `can_steal_grad` of the base that one view looks at."""
     base = grad.base
     return getrefcount(base)
 
@@ -229,13 +232,21 @@ def _references_of_one_view(grad):
 _ONE_VIEW = _references_of_one_view(np.empty(2)[:1])
 
 
-def make_leaf(tensor):
+def counter_of_copy(like: np.ndarray) -> VersionCounter | None:
+    """Return the counter of a gradient that was copied for `.grad`.
+
+    PyTorch makes memory stepped through like the leaf and writes the gradient into it, which counts as a write.
+    """
+    return VersionCounter(1) if like.flags.c_contiguous or is_dense(like) else None
+
+
+def make_leaf(tensor: Tensor) -> Tensor:
     """Make a tensor without history a leaf that wants a gradient."""
     meta_of(tensor).requires_grad = True
     return tensor
 
 
-def gradients_of(node, grad):
-    """What a node sends along its edges: the result of apply, summed and converted to fit each input."""
+def gradients_of(node: Node, grad: Tensor | np.ndarray) -> list | tuple | None:
+    """Return what a node sends along its edges: the result of apply, summed and converted to fit each input."""
     grads = node.apply_to_tensors(grad) if isinstance(grad, Tensor) else node.apply(grad)
     return grads if node.input_metadata is None else validate_outputs(grads, node.input_metadata)

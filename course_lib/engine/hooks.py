@@ -18,12 +18,16 @@ A hook may replace the gradient. It must not write into it, though nothing refus
 """
 
 import weakref
+from collections.abc import Callable
 from itertools import count
 
+import numpy as np
+
 from course_lib.engine.checks import as_tensor, check_result, check_results, like
+from course_lib.engine.tensor import Tensor
 
 
-def call_tensor_hooks(hooks, grad):
+def call_tensor_hooks(hooks: "Hooks | dict", grad: Tensor | np.ndarray | None) -> Tensor | np.ndarray:
     """Pass a gradient through a tensor's hooks. TypeError or RuntimeError for a result that cannot replace it.
 
     The list is made first: a hook may remove itself, or add others, which then are called the next time.
@@ -37,14 +41,14 @@ def call_tensor_hooks(hooks, grad):
     return like(value, grad)
 
 
-def run_tensor_hooks(node, grads):
-    """The tensor hooks of all of a node's outputs; `grads` is a list, one gradient an output."""
+def run_tensor_hooks(node: object, grads: list) -> list:
+    """Run the tensor hooks of all of a node's outputs; `grads` is a list, one gradient an output."""
     for output_nr, hooks in list(node.hooks.tensor.items()):
         grads[output_nr] = call_tensor_hooks(hooks, grads[output_nr])
     return grads
 
 
-def run_retain_grad(node, grads):
+def run_retain_grad(node: object, grads: list) -> None:
     """Store the gradients of outputs that retain_grad() was called on; several passes add up.
 
     It comes after the tensor hooks, so what is kept is what they made of the gradient.
@@ -56,8 +60,8 @@ def run_retain_grad(node, grads):
             tensor.meta.grad = grad.clone() if have is None else have + grad
 
 
-def run_prehooks(node, grads):
-    """The node's prehooks: each is given the tuple of output gradients and may return another.
+def run_prehooks(node: object, grads: list) -> list:
+    """Run the node's prehooks: each is given the tuple of output gradients and may return another.
 
     "Output" is meant as in the forward pass: what comes in here are gradients of what the node's operation gave out.
     """
@@ -70,8 +74,8 @@ def run_prehooks(node, grads):
     return grads
 
 
-def run_posthooks(node, grad_inputs, grad_outputs):
-    """The node's hooks: each is given the gradients that go on and those that came, and may replace the former."""
+def run_posthooks(node: object, grad_inputs: list | tuple, grad_outputs: list) -> list | tuple:
+    """Run the node's hooks: each is given the gradients that go on and those that came, and may replace the former."""
     given = tuple(as_tensor(g) for g in grad_outputs)
     for hook in list(node.hooks.post.values()):
         inputs = tuple(as_tensor(g) for g in grad_inputs)
@@ -102,7 +106,7 @@ class NodeHooks:
         self.retain = {}  # output number -> weak reference to the tensor that retain_grad() was called on
         self.pre, self.post = Hooks(), Hooks()
 
-    def add(self, kind, hook):
+    def add(self, kind: str, hook: Callable) -> "RemovableHandle":
         """Register a node hook and return the handle that removes it."""
         return RemovableHandle(getattr(self, kind), hook)
 
@@ -120,7 +124,7 @@ class RemovableHandle:
         self.id = self.next_id()
         hooks[self.id] = hook
 
-    def remove(self):
+    def remove(self) -> None:
         """Take the hook away; doing so twice does no harm."""
         (self.hooks_dict_ref() or {}).pop(self.id, None)
 
@@ -131,8 +135,8 @@ class RemovableHandle:
         self.remove()
 
 
-def hooks_of(node):
-    """The node's hooks, made when first needed."""
+def hooks_of(node: object) -> NodeHooks:
+    """Return the node's hooks, made when first needed."""
     if node.hooks is None:
         node.hooks = NodeHooks()
     return node.hooks

@@ -30,6 +30,7 @@ import re
 from course_lib.arrays import dtypes
 from course_lib.engine import arguments, grad_mode
 from course_lib.engine.saved import pack_slots
+from course_lib.engine.tensor import Tensor
 
 state = grad_mode.state
 
@@ -92,29 +93,30 @@ class Row:
         self.broadcasts = [p for p in self.formulas if p in broadcasts]
         self.read_formulas(keeps)
 
-    def read_names(self, names):
+    def read_names(self, names: list) -> dict:
         """Return {method of Tensor: operation}: for mul {"mul_": "mul_", "__mul__": "mul", "__imul__": "mul_" ...}."""
         arguments.OPERATORS.update(self.name for name in names if name.startswith("__i"))
         methods = [self.name] * ("method" in names) + [self.name + "_"] * ("in_place" in names)
         operators = {name: self.name + "_" * name.startswith("__i") for name in names if name.startswith("__")}
         return {name: name for name in methods} | operators
 
-    def read_schema(self, marked, elementwise):
+    def read_schema(self, marked: list, elementwise: bool | tuple) -> None:
         """Find what the schema says of the parameters.
 
         parameters  as the function's own head has them, and `names`, without defaults
         dims        those that name a dimension, and `numbers`, those that are marked as numbers
         tensors     those that are tensors, and `operands`, those of them that may be numbers and are promoted
         """
-        self.parameters = [re.sub(r": (Tensor|Number|dim|new dim)\b", "", p) for p in marked]
+        self.parameters = [re.sub(r": (Tensor|Number|int|dim|new dim)\b", "", p) for p in marked]
         self.names = [p.partition("=")[0] for p in self.parameters]
         self.dims = dict(p.split(": ") for p in marked if p.endswith((": dim", ": new dim")))
         self.tensors = [n for n, p in zip(self.names, marked, strict=True) if n in self.formulas or ": Tensor" in p]
+        self.integers = [n for n, p in zip(self.names, marked, strict=True) if re.search(r": (int|dim|new dim)\b", p)]
         self.numbers = [n for n, p in zip(self.names, marked, strict=True) if ": Number" in p]
         self.operands = self.tensors if elementwise is True else list(elementwise or ())
         self.only_tensors = bool(self.operands) and f"{self.operands[0]}: Tensor" in marked
 
-    def read_formulas(self, keeps):
+    def read_formulas(self, keeps: tuple) -> None:
         """Find what the formulas need of the node.
 
         wants      for each input, the names that its formula takes from the node
@@ -136,12 +138,12 @@ class Row:
             saved[name] = [user] if user else list(self.formulas)
         self.saved = dict(sorted(saved.items(), key=lambda item: (item[0] in results, item[0])))
 
-    def is_saved_tensor(self, name):
-        """True for saved names that stand for tensors rather than numbers or shapes."""
+    def is_saved_tensor(self, name: str) -> bool:
+        """Return True for saved names that stand for tensors rather than numbers or shapes."""
         return name in self.tensors or name in (self.outputs or ("result",))
 
 
-def row(schema, forward, /, **options):
+def row(schema: str, forward: str, /, **options) -> None:
     """Add a line to the table: see Row."""
     new = Row(schema, forward, **options)
     ROWS[new.name] = new
@@ -150,13 +152,13 @@ def row(schema, forward, /, **options):
 # --- writing the source ------------------------------------------------------------------------------------
 
 
-def on_arrays(expression, tensors):
-    """The forward expression with each tensor parameter replaced by the name of its array."""
+def on_arrays(expression: str, tensors: list) -> str:
+    """Return the forward expression with each tensor parameter replaced by the name of its array."""
     return re.sub(r"(?<![\w.])(" + "|".join(tensors) + r")\b(?!\s*=[^=])", r"\1_array", expression)
 
 
-def write_node(row):
-    """The source of the node class: what it keeps, its formulas, and what it lets go.
+def write_node(row: Row) -> list:
+    """Return the source of the node class: what it keeps, its formulas, and what it lets go.
 
     release() empties the slots of tensors only. Numbers and shapes stay: they cost nothing, and a node that keeps
     no tensor can run again.
@@ -184,8 +186,8 @@ def write_node(row):
     return text
 
 
-def write_apply(row, method, arrays):
-    """The gradients of the inputs; on arrays, or on tensors when the backward pass itself is recorded.
+def write_apply(row: Row, method: str, arrays: bool) -> list:
+    """Return the gradients of the inputs; on arrays, or on tensors when the backward pass itself is recorded.
 
     One formula becomes `return (formula,)`. Several become, for mul:
 
@@ -223,7 +225,7 @@ def write_apply(row, method, arrays):
     return text
 
 
-def write_unpack(row, name, arrays):
+def write_unpack(row: Row, name: str, arrays: bool) -> list:
     """Fetch a saved tensor from the node, with the version check.
 
     What SavedVariable.unpack does stands in line for the case that all is well, which spares a call for each saved
@@ -245,8 +247,8 @@ def write_unpack(row, name, arrays):
     ]
 
 
-def write_edges(row):
-    """Where each input's gradient will go; None for one that wants none.
+def write_edges(row: Row) -> list:
+    """Return where each input's gradient will go; None for one that wants none.
 
     For an ordinary result that is its node. Whatever is special has a `meta`: leaves, views, second outputs.
     """
@@ -259,7 +261,7 @@ def write_edges(row):
     return text
 
 
-def write_record(row, overwriting):
+def write_record(row: Row, overwriting: bool) -> list:
     """Make the node: edges, number, and what each needed formula wants saved. For in-place, up to the write.
 
     A name that only the formula of x wants is saved only if x has an edge: `x * c` with a constant c keeps c, for the
@@ -294,7 +296,7 @@ def write_record(row, overwriting):
     return text
 
 
-def write_save(name, needed):
+def write_save(name: str, needed: str) -> list:
     """Save an input by reference: what SavedVariable.of does, in line."""
     save = [
         f"node.saved_{name} = kept = SavedVariable()",
@@ -308,7 +310,7 @@ def write_save(name, needed):
     return [f"if {needed}:", *("    " + line for line in save), "else:", f"    node.saved_{name} = None"]
 
 
-def write_results_kept(row, overwriting):
+def write_results_kept(row: Row, overwriting: bool) -> list:
     """Save the results that formulas want, and note the forms of inputs that were broadcast or promoted.
 
     This comes last: in place, the result exists only after the write, and must be kept with the version it then has.
@@ -325,7 +327,7 @@ def write_results_kept(row, overwriting):
     return text + write_forms(row, result) if row.broadcasts else text
 
 
-def write_forms(row, result):
+def write_forms(row: Row, result: str) -> list:
     """Set `input_metadata`, to which the engine brings gradients back; None for operands of one shape and type."""
     others = [p for p in row.broadcasts if p != result]
     if not others:
@@ -344,7 +346,7 @@ def write_forms(row, result):
     return ["node.input_metadata = None", *lines]
 
 
-def in_two_lines(line, longest=150):
+def in_two_lines(line: str, longest: int = 150) -> list:
     """Break a long line of generated source after a comma."""
     if len(line) <= longest:
         return [line]
@@ -352,8 +354,8 @@ def in_two_lines(line, longest=150):
     return [line[:at], " " * line.index("'") + line[at:].lstrip()]
 
 
-def write_operation(row):
-    """The source of the operation itself: Note [What an operation does, in order]."""
+def write_operation(row: Row) -> list:
+    """Return the source of the operation itself: Note [What an operation does, in order]."""
     gradients = "; ".join(f"d{p}: {formula}" for p, formula in row.formulas.items())
     described = row.forward + (f"   [{gradients}]" if gradients else "")
     text = [f"def {row.name}({', '.join(row.parameters)}):", f'    """{row.name}: {described}"""']
@@ -389,8 +391,8 @@ def write_operation(row):
     return text + ["    if recording == 2:", f"        instrument(node, {results[0]})", f"    return {returned}"]
 
 
-def write_view_result(row, forward):
-    """The last part of a view: results on self's memory, one node for all of them."""
+def write_view_result(row: Row, forward: str) -> list:
+    """Return the last part of a view: results on self's memory, one node for all of them."""
     if row.view == "multiple outputs":
         text = [f"    arrays = {forward}",
                 "    result = [make_view(self, array, 'multiple outputs') for array in arrays]"]
@@ -410,8 +412,8 @@ def write_view_result(row, forward):
     return text + ["    if recording == 2:", "        instrument(node, result)", "    return result"]
 
 
-def write_in_place(row):
-    """The source of the variant that overwrites `self`.
+def write_in_place(row: Row) -> list:
+    """Return the source of the variant that overwrites `self`.
 
     Its order matters: refuse what may not be written to, before anything happens; take the edges, which are those of
     the old value; keep what formulas want of the old value; write, which counts; then change the history, and only
@@ -442,8 +444,8 @@ def write_in_place(row):
 UFUNCS = {"self + other": "np.add", "kernels.subtract(self, other)": "np.subtract", "self * other": "np.multiply"}
 
 
-def write_overwriting(row):
-    """The write itself: through a second array, or where self lies when nothing has to be fitted."""
+def write_overwriting(row: Row) -> list:
+    """Return the write itself: through a second array, or where self lies when nothing has to be fitted."""
     others = "".join(f", {t}" for t in row.tensors[1:])
     value = on_arrays(row.forward, row.tensors)
     if row.name in UNIFORM:
@@ -462,8 +464,8 @@ def write_overwriting(row):
 
 # --- what generated code calls -----------------------------------------------------------------------------
 
-def instrument(node, result):
-    """What a recorded operation does extra under saved-tensor hooks, anomaly mode or a watching instrument."""
+def instrument(node: object, result: Tensor) -> None:
+    """Do what a recorded operation does extra under saved-tensor hooks, anomaly mode or an instrument."""
     if state.saved_tensor_hooks:
         pack_slots(node, result)
     if state.anomaly:

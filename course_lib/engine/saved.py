@@ -21,6 +21,7 @@ be run again: `x.sum().backward()` works twice. There is no flag "used": the err
 """
 
 import weakref
+from collections.abc import Callable
 
 from course_lib.arrays import dtypes, errors, messages
 from course_lib.engine import checks, grad_mode
@@ -41,7 +42,7 @@ class SavedVariable:
     is_output, view_node = False, None
 
     @classmethod
-    def of(cls, tensor):
+    def of(cls, tensor: Tensor) -> "SavedVariable":
         """Save a tensor. RuntimeError for one made in inference mode: it has no version to note.
 
         Generated operations do the same in line (ops.py): the call would cost 4 % of a chain.
@@ -54,16 +55,16 @@ class SavedVariable:
         kept.history = tensor.node  # detach_() takes this away from the tensor; unpack notices
         return kept
 
-    def read(self, node):
-        """The kept tensor. RuntimeError if its memory was written to since."""
+    def read(self, node: object) -> Tensor:
+        """Return the kept tensor. RuntimeError if its memory was written to since."""
         tensor = self.tensor
         now = 0 if tensor.version is None else tensor.version.value
         if now != self.version:
             raise self.changed(node, now)
         return tensor
 
-    def unpack(self, node):
-        """The kept tensor for a backward pass: RuntimeError also if it was detached in place since.
+    def unpack(self, node: object) -> Tensor:
+        """Return the kept tensor for a backward pass: RuntimeError also if it was detached in place since.
 
         On arrays generated nodes ask both questions in line (`write_unpack` in ops.py), and call this if one fails.
         """
@@ -71,8 +72,8 @@ class SavedVariable:
             raise RuntimeError(errors.SAVED_DETACHED)
         return self.read(node)
 
-    def changed(self, node, now):
-        """The version error, naming the operation that made the tensor's present value.
+    def changed(self, node: object, now: int) -> object:
+        """Return the version error, naming the operation that made the tensor's present value.
 
             y = h * h; h.add_(1)            an input: the history that it has by now, AddBackward0; a leaf has none
             ... then h.detach_()            an input that has lost it: the node that kept it, when its slot is looked at
@@ -100,7 +101,7 @@ class SavedOutput(SavedVariable):
     is_output = True
 
     @classmethod
-    def of(cls, result):
+    def of(cls, result: Tensor) -> "SavedOutput":
         kept, meta = cls(), result.meta
         kept.tensor = twin = alias(result)
         if meta is not None and meta.output_nr:
@@ -110,8 +111,8 @@ class SavedOutput(SavedVariable):
         kept.version, kept.history = twin.version.value, None
         return kept
 
-    def read(self, node):
-        """The result with its history put back: each time a new tensor, on the memory that was kept."""
+    def read(self, node: object) -> Tensor | None:
+        """Return the result with its history put back: each time a new tensor, on the memory that was kept."""
         twin = super().read(node)
         result = alias(twin)
         result.node = node
@@ -131,7 +132,7 @@ class Freed(SavedVariable):
         self.tensor = self.history = None
         self.version, self.message = 0, message
 
-    def read(self, node):
+    def read(self, node: object) -> None:
         raise RuntimeError(self.message)
 
 
@@ -147,8 +148,8 @@ class WrappedNumber(Tensor):
 
     __slots__ = ("number",)
 
-    def as_tensor(self):
-        """The number as PyTorch shows it in a slot: an int64 or a float64 tensor without dimensions."""
+    def as_tensor(self) -> Tensor:
+        """Return the number as PyTorch shows it in a slot: an int64 or a float64 tensor without dimensions."""
         kind = dtypes.of_number(self.number)
         return new_tensor((dtypes.F64 if kind is dtypes.F32 else kind).type(self.number))
 
@@ -177,12 +178,12 @@ class PackedVariable(SavedVariable):
         if tensor._version != self.version:
             raise RuntimeError(messages.PACK_HOOK_WROTE)
 
-    def unpack(self, node):
-        """For a backward pass, in the form of what was packed: PyTorch brings the gradients back to it instead."""
+    def unpack(self, node: object) -> Tensor:
+        """Unpack for a backward pass, in the form of what was packed: PyTorch brings the gradients back instead."""
         return self.read(node, self.form)
 
-    def read(self, node, form=None):
-        """What the hook makes of the packed thing, put in the kept tensor's place in the graph."""
+    def read(self, node: object, form: tuple | None = None) -> Tensor | None:
+        """Return what the hook makes of the packed thing, put in the kept tensor's place in the graph."""
         tensor = checks.as_packed(self.unpack_hook(self.packed), form, node)
         if self.history is None and not (self.is_leaf or self.is_output or tensor.requires_grad):
             return tensor  # a constant has no place in the graph
@@ -199,7 +200,7 @@ class PackedVariable(SavedVariable):
 # --- slots -------------------------------------------------------------------------------------------------
 
 
-def pack_slots(node, result=None):
+def pack_slots(node: object, result: Tensor | None = None) -> None:
     """Replace what a new node just kept by what the innermost pair of saved-tensor hooks makes of it.
 
     Numbers and shapes are not packed, nor a Python number that took part as an operand. The node's own result is shown
@@ -219,8 +220,8 @@ def pack_slots(node, result=None):
         setattr(node, "saved_" + name, kept)
 
 
-def read_slot(node, name):
-    """What `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
+def read_slot(node: object, name: str) -> Tensor | int | tuple:
+    """Return what `node._saved_<name>` gives: the checked tensor, a number, a tuple of tensors, or None."""
     slot = getattr(node, "saved_" + name)
     if type(slot) is list and name in node.saved_tensor_names:
         return tuple(None if s is None else s.unpack(node) for s in slot)
@@ -242,31 +243,31 @@ class SavedTensor:
         return slot if self._index is None else slot[self._index]
 
     @property
-    def is_freed(self):
-        """True when a backward pass has released the tensor."""
+    def is_freed(self) -> bool:
+        """Return True when a backward pass has released the tensor."""
         return self._slot is FREED
 
     @property
-    def saved_version(self):
-        """The version the memory had when the tensor was saved."""
+    def saved_version(self) -> int | None:
+        """Return the version the memory had when the tensor was saved."""
         return self._slot.version
 
     @property
-    def data(self):
-        """The kept tensor without the version check, or what a hook packed; None when it was freed."""
+    def data(self) -> Tensor:
+        """Return the kept tensor without the version check, or what a hook packed; None when it was freed."""
         tensor = getattr(self._slot, "packed", getattr(self._slot, "tensor", None))
         return tensor.as_tensor() if type(tensor) is WrappedNumber else tensor
 
-    def unpack(self):
-        """The kept tensor as a backward pass gets it, with every check."""
+    def unpack(self) -> Tensor:
+        """Return the kept tensor as a backward pass gets it, with every check."""
         return None if self._slot is None else self._slot.unpack(self._node)
 
     @property
-    def unpack_hook(self):
-        """The hook that gives the tensor back; None for a slot that is not packed."""
+    def unpack_hook(self) -> object:
+        """Return the hook that gives the tensor back; None for a slot that is not packed."""
         return getattr(self._slot, "unpack_hook", None)
 
-    def register_hooks(self, pack, unpack):
+    def register_hooks(self, pack: Callable | int, unpack: Callable | int) -> None:
         """Pack this one slot; RuntimeError once it was freed, or when it already has hooks."""
         if not (callable(pack) and callable(unpack)):
             raise TypeError("register_hooks" + messages.NO_PAIR_OF_HOOKS)
@@ -288,8 +289,8 @@ class SavedTensor:
             getattr(self._node, self._name)[self._index] = packed
 
 
-def raw_slot(node, name):
-    """What `node._raw_saved_<name>` gives: a SavedTensor, a tuple of them, or None for a slot not needed."""
+def raw_slot(node: object, name: str) -> SavedTensor | None:
+    """Return what `node._raw_saved_<name>` gives: a SavedTensor, a tuple of them, or None for a slot not needed."""
     slot = getattr(node, "saved_" + name)
     if type(slot) is list:
         if FREED in slot:
@@ -298,7 +299,7 @@ def raw_slot(node, name):
     return SavedTensor(node, name) if isinstance(slot, SavedVariable) or slot is None else None
 
 
-def add_slot_properties(cls):
+def add_slot_properties(cls: type) -> type:
     """Give a node class its `_saved_<name>` and `_raw_saved_<name>` attributes."""
     for name in cls.saved_names:
         setattr(cls, "_saved_" + name, property(lambda node, name=name: read_slot(node, name)))

@@ -36,29 +36,29 @@ class Tensor:
     # --- shape and type ------------------------------------------------------------------------------------
 
     @property
-    def shape(self):
+    def shape(self) -> tuple:
         return Size(self.array.shape)
 
     @property
-    def dtype(self):
+    def dtype(self) -> dtypes.dtype:
         return dtypes.of_array(self.array)
 
     # --- memory --------------------------------------------------------------------------------------------
 
-    def data_ptr(self):
-        """The address of the first element: equal for two tensors that begin at the same place."""
+    def data_ptr(self) -> int:
+        """Return the address of the first element: equal for two tensors that begin at the same place."""
         return writable_array(self).__array_interface__["data"][0]
 
-    def storage_offset(self):
-        """How many elements after the beginning of its storage this tensor begins."""
+    def storage_offset(self) -> int:
+        """Return how many elements after the beginning of its storage this tensor begins."""
         return (self.data_ptr() - self.untyped_storage().data_ptr()) // self.array.itemsize
 
-    def untyped_storage(self):
-        """The memory that this tensor, its base and all views of it share."""
+    def untyped_storage(self) -> Storage:
+        """Return the memory that this tensor, its base and all views of it share."""
         return Storage(writable_array(self))
 
-    def is_contiguous(self):
-        """True when the elements lie in row-major order without gaps."""
+    def is_contiguous(self) -> bool:
+        """Return True when the elements lie in row-major order without gaps."""
         return writable_array(self).flags.c_contiguous
 
     @property
@@ -67,8 +67,8 @@ class Tensor:
             raise RuntimeError(errors.INFERENCE_NO_VERSION)
         return 0 if self.version is None else self.version.value
 
-    def is_inference(self):
-        """True for a tensor made in inference mode, which has no version counter, and for others on its memory."""
+    def is_inference(self) -> bool:
+        """Return True for a tensor made in inference mode, which counts no writes, and for others on its memory."""
         return self.meta is not None and bool(self.meta.inference)
 
     # --- in words ------------------------------------------------------------------------------------------
@@ -78,9 +78,7 @@ class Tensor:
             name = None if self.grad_fn is None else type(self.grad_fn).__name__
         except RuntimeError:
             name = "Invalid"  # a view that can no longer be used can still be looked at
-        return format_tensor(
-            self.array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn_name=name
-        )
+        return format_tensor(self.array, dtype_name=self.dtype.name, requires_grad=self.requires_grad, grad_fn=name)
 
     def __hash__(self):
         return id(self)  # tensors are compared element by element, so identity is all that can be hashed
@@ -120,8 +118,8 @@ class AutogradMeta:
 allocate = object.__new__
 
 
-def new_tensor(array, cls=Tensor):
-    """A tensor without history and without a counter of its own yet."""
+def new_tensor(array: np.ndarray, cls: type = Tensor) -> Tensor:
+    """Return a tensor without history and without a counter of its own yet."""
     result = allocate(cls)
     result.array = array
     result.node = result.version = result.meta = None
@@ -131,20 +129,20 @@ def new_tensor(array, cls=Tensor):
 if dtypes.NARROW:  # only in a browser, where NumPy's own integers have 32 bits
     just_new = new_tensor
 
-    def new_tensor(array, cls=Tensor):
-        """A tensor without history and without a counter of its own yet, of integers with 64 bits."""
+    def new_tensor(array: np.ndarray, cls: type = Tensor) -> Tensor:
+        """Return a tensor without history and without a counter of its own yet, of integers with 64 bits."""
         return just_new(dtypes.widened(array), cls)
 
 
-def meta_of(tensor):
-    """The tensor's AutogradMeta, made when it is first needed."""
+def meta_of(tensor: Tensor) -> AutogradMeta:
+    """Return the tensor's AutogradMeta, made when it is first needed."""
     if tensor.meta is None:
         tensor.meta = AutogradMeta()
     return tensor.meta
 
 
-def mark_inference(*results):
-    """Results made in inference mode say so and have no counter."""
+def mark_inference(*results) -> Tensor:
+    """Mark results as made in inference mode: they say so, and have no counter."""
     for result in results:
         meta_of(result).inference = True
     return results[0] if len(results) == 1 else results
@@ -156,15 +154,15 @@ def mark_inference(*results):
 # first time somebody wants to share or change the memory.
 
 
-def writable_array(tensor):
-    """The tensor's array as memory that can be shared and written to."""
+def writable_array(tensor: Tensor) -> np.ndarray:
+    """Return the tensor's array as memory that can be shared and written to."""
     if type(tensor.array) is not np.ndarray:
         tensor.array = np.array(tensor.array)
     return tensor.array
 
 
-def counter_of(tensor):
-    """The version counter of the tensor's memory, made when it is first needed: a 0-d result becomes an array then."""
+def counter_of(tensor: Tensor) -> VersionCounter:
+    """Return the version counter of the tensor's memory, made when first needed: a 0-d result becomes an array then."""
     if tensor.version is None:
         if type(tensor.array) is not np.ndarray:
             writable_array(tensor)
@@ -172,8 +170,8 @@ def counter_of(tensor):
     return tensor.version
 
 
-def alias(tensor, array=None):
-    """A new tensor on the same memory and counter, without history: what detach() returns and views begin as."""
+def alias(tensor: Tensor, array: object = None) -> Tensor:
+    """Return a new tensor on the same memory and counter, without history: what detach() returns and views begin as."""
     version = tensor.version or counter_of(tensor)
     result = allocate(Tensor)
     result.array = tensor.array if array is None else array

@@ -30,6 +30,7 @@ from a custom Function or from another grad mode, where history would have to fo
 """
 
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 
@@ -65,8 +66,8 @@ class ViewOf:
         self.version = version
 
 
-def make_view(source, array, origin=None):
-    """A tensor on part of `source`'s memory, sharing its counter and remembering its base. Not yet recorded.
+def make_view(source: Tensor, array: np.ndarray, origin: str | None = None) -> Tensor:
+    """Return a tensor on part of `source`'s memory, sharing its counter and remembering its base. Not yet recorded.
 
     A view of a view remembers the first base, so that no chain has to be walked, and inherits what forbids writing.
     """
@@ -89,16 +90,16 @@ def make_view(source, array, origin=None):
 # --- from a tensor to the graph ----------------------------------------------------------------------------
 
 
-def requires_grad(tensor):
-    """True for computed tensors with history, leaves that want a gradient, and views of either."""
+def requires_grad(tensor: Tensor) -> bool:
+    """Return True for computed tensors with history, leaves that want a gradient, and views of either."""
     if tensor.node is not None:
         return True
     meta = tensor.meta
     return meta is not None and (meta.requires_grad or (meta.view is not None and requires_grad(meta.view.base)))
 
 
-def grad_fn(tensor):
-    """The node that computed the tensor's present value; made anew for a view whose base was written to.
+def grad_fn(tensor: Tensor) -> Node | None:
+    """Return the node that computed the tensor's present value; made anew for a view whose base was written to.
 
     RuntimeError for a view that may not outlive such a write: see `messages.view_may_not_be_written`.
     """
@@ -117,8 +118,8 @@ def grad_fn(tensor):
     return tensor.node
 
 
-def gradient_edge(tensor):
-    """Where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None."""
+def gradient_edge(tensor: Tensor) -> Node | tuple | None:
+    """Return where a gradient for this tensor goes: its node, (node, output number), a leaf's accumulator, or None."""
     meta = tensor.meta
     if meta is None:
         return tensor.node
@@ -142,7 +143,7 @@ def gradient_edge(tensor):
 # reference to the accumulator is kept once more, as `leaf_edge`, while x is a leaf and nothing else.
 # Operations say `x.meta.leaf_edge() or gradient_edge(x)`. All other tensors have `NO_EDGE` there, and so whatever makes
 # something else of a leaf has to set it back. A leaf that is used 500 times gets through forward 7 % faster like this.
-def accumulator_of(leaf):
+def accumulator_of(leaf: Tensor) -> Node:
     """Return the one AccumulateGrad node of a leaf that requires grad, made when the first graph needs it.
 
     One, whatever the number of uses: it waits for all of them and adds to `.grad` once a pass.
@@ -159,7 +160,7 @@ def accumulator_of(leaf):
     return node
 
 
-def set_history(tensor, node, output_nr=0):
+def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:
     """Make `node` the tensor's history. Tensor hooks stay with the old node; retain_grad moves along."""
     old = tensor.node
     tensor.node = node
@@ -176,8 +177,8 @@ def set_history(tensor, node, output_nr=0):
 # --- writing -----------------------------------------------------------------------------------------------
 
 
-def check_in_place(tensor, recording):
-    """RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph.
+def check_in_place(tensor: Tensor, recording: bool) -> None:
+    """Raise RuntimeError when `tensor` may not be written to. `recording`: the write would enter the graph.
 
     Under no_grad nearly everything may be written to, leaves too: that is how an optimizer works. The counter moves
     all the same, so a backward pass that needs the values from before is refused.
@@ -199,8 +200,8 @@ def check_in_place(tensor, recording):
         raise RuntimeError(errors.LEAF_IN_PLACE)
 
 
-def refuse_stale_view(tensor, view, by_this_view):
-    """RuntimeError for a view whose origin does not let history follow a write.
+def refuse_stale_view(tensor: Tensor, view: ViewOf, by_this_view: bool) -> None:
+    """Raise RuntimeError for a view whose origin does not let history follow a write.
 
     It is asked both when the view is written to (by_this_view) and when it is used after its base was.
     """
@@ -209,7 +210,7 @@ def refuse_stale_view(tensor, view, by_this_view):
         raise RuntimeError(messages.view_may_not_be_written(view.origin, name, tensor.meta.output_nr, by_this_view))
 
 
-def write(tensor, values, *operands, uniform=False):
+def write(tensor: Tensor, values: np.ndarray, *operands, uniform: bool = False) -> None:
     """Overwrite the tensor's memory and count it. `operands` are tensors that `values` were computed from.
 
     uniform: all values are the same, so that it does not matter when elements share a place.
@@ -223,16 +224,15 @@ def write(tensor, values, *operands, uniform=False):
     if getattr(values, "shape", ()) != target.shape:
         wanted = np.broadcast_shapes(values.shape, target.shape)
         if wanted != target.shape:
-            raise RuntimeError(
-                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(wanted)}"
-            )
+            sizes = list(target.shape), list(wanted)
+            raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*sizes))
     check_cast(values.dtype, target.dtype)
     target[...] = values
     count_write(tensor)
 
 
-def count_write(tensor):
-    """One more write to the tensor's memory: everything that was saved from it is now out of date.
+def count_write(tensor: Tensor) -> None:
+    """Count a write to the tensor's memory: everything that was saved from it is now out of date.
 
     All writes that are allowed end here, but for AccumulateGrad's, which come by the thousand and count by themselves.
     Whether the values really changed is not asked: t_() and its like, which only change the shape, count too.
@@ -243,7 +243,7 @@ def count_write(tensor):
         state.anomaly.note_write(version)
 
 
-def update(tensor, ufunc, other):
+def update(tensor: Tensor, ufunc: Callable, other: Tensor) -> bool:
     """Overwrite the tensor by ufunc(tensor, other) where it lies. Types must be equal. False if the shapes do not fit.
 
     What write() does with the same values, without a second array: 1.3 times faster for the weights of a large layer.
@@ -260,8 +260,8 @@ def update(tensor, ufunc, other):
     return count_write(tensor) or True
 
 
-def rebase_history(tensor, node):
-    """After a recorded write: the tensor's history is now `node`; a view's base gets it through CopySlices.
+def rebase_history(tensor: Tensor, node: Node) -> None:
+    """Make `node` the tensor's history after a recorded write; a view's base gets it through CopySlices.
 
     This comes after the write and the counting, so that what `node` keeps of the result has the new version.
     """
@@ -282,8 +282,8 @@ def rebase_history(tensor, node):
 # --- geometry: where in the base's memory a view lies ------------------------------------------------------
 
 
-def geometry(tensor, base):
-    """(shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
+def geometry(tensor: Tensor, base: Tensor) -> tuple:
+    """Return (shape, strides, offset) of a view and (shape, strides) of its base, in elements, from the base's start.
 
     With these alone the view's part of a gradient is found, when neither the base nor the view is there any more. The
     base may itself begin inside of a storage (made by `.data` or from NumPy): `offset` counts from where it begins.
@@ -301,13 +301,13 @@ class AsStridedBackward0(Node):
     __slots__ = ("saved_size", "saved_stride", "saved_storage_offset", "geometry")
     saved_names = ("size", "stride", "storage_offset")
 
-    def remember_geometry(self, view, base):
+    def remember_geometry(self, view: Tensor, base: Tensor) -> None:
         self.geometry = geometry(view, base)
         self.saved_size, self.saved_stride = self.geometry[:2]
         self.saved_storage_offset = view.storage_offset()
 
-    def apply(self, grad):
-        """Zeros everywhere in the base, the gradient where the view looks (summed where it looks twice)."""
+    def apply(self, grad: Tensor | np.ndarray) -> tuple:
+        """Return zeros for the whole base, with the gradient where the view looks (summed where it looks twice)."""
         shape, strides, offset, base_shape, base_strides = self.geometry
         if 0 in strides:  # an expanded view: every appearance counts
             repeated = tuple(d for d, step in enumerate(strides) if step == 0)
@@ -334,10 +334,10 @@ class CopySlices(Node):
     __slots__ = ("fn", "geometry")
     can_skip_inputs = True
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def apply(self, grad, edges=None):
+    def apply(self, grad: Tensor | np.ndarray, edges: list | None = None) -> tuple:
         if self.fn is None:
             raise RuntimeError(errors.SAVED_TENSORS_FREED)
         edge = (edges or self.edges)[0]  # where the base's gradient goes, if anybody wants it
@@ -345,7 +345,7 @@ class CopySlices(Node):
 
     apply_to_tensors = apply
 
-    def to_array(self, grad, edge):
+    def to_array(self, grad: np.ndarray, edge: Node | None) -> tuple:
         shape, strides, offset, base_shape, base_strides = self.geometry
         whole, buffer = empty_strided(base_shape, base_strides, grad.dtype)
         whole[...] = grad
@@ -355,7 +355,7 @@ class CopySlices(Node):
             overwrite(part, first)
         return (None if edge is None or first is None else whole, *others)
 
-    def to_tensor(self, grad, edge):
+    def to_tensor(self, grad: Tensor, edge: Node | None) -> tuple:
         shape, strides, offset, base_shape, base_strides = self.geometry
         whole = new_tensor(empty_strided(base_shape, base_strides, grad.array.dtype)[0])
         whole.copy_(grad)
@@ -365,12 +365,12 @@ class CopySlices(Node):
             part.copy_(first)
         return (None if edge is None or first is None else whole, *others)
 
-    def release(self):
+    def release(self) -> None:
         self.fn = None
 
 
-def view_at(tensor, shape, strides, offset):
-    """A recorded view of a tensor that fills its own memory, described by its geometry."""
+def view_at(tensor: Tensor, shape: tuple, strides: tuple, offset: int) -> Tensor:
+    """Return a recorded view of a tensor that fills its own memory, described by its geometry."""
     view = make_view(tensor, part_of(Storage(tensor.array).array, shape, strides, offset))
     edge = gradient_edge(tensor)
     if edge is not None and state.recording > 0:

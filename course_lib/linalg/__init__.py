@@ -3,20 +3,28 @@
 PyTorch: torch/linalg/__init__.py, aten/src/ATen/native/LinearAlgebra.cpp.
 """
 
+from course_lib.arrays import dtypes
+from course_lib.engine.arguments import Sizes
 from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
 from course_lib.surface import functions as composites
 from course_lib.surface.functions import matmul
 from course_lib.surface.left_out import doors
 from course_lib.surface.parsing import with_argument_errors
 
 
-def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    """The norm of all elements as one vector, or of vectors along dimensions."""
+def vector_norm(
+    x: Tensor, ord: int = 2, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """Return the norm of all elements as one vector, or of vectors along dimensions."""
     return (x if dtype is None else x.to(dtype)).norm(ord, dim, keepdim)
 
 
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
-    """The norm of matrices: the root of the sum of their squares."""
+def matrix_norm(
+    A: Tensor, ord: int | str = "fro", dim: Sizes = (-2, -1), keepdim: bool = False, *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """Return the norm of matrices: the root of the sum of their squares."""
     composites.check_floating(A, "linalg.matrix_norm")
     if A.dim() < 2 or isinstance(dim, int) or len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: expected a matrix and two dimensions. Got {A.dim()}D and dim={dim}")
@@ -25,8 +33,11 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     return vector_norm(A, 2, dim, keepdim, dtype=dtype)
 
 
-def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The norm of a vector, or of matrices when `ord` or two dimensions say so."""
+def norm(
+    A: Tensor, ord: float | str | None = None, dim: Sizes | None = None, keepdim: bool = False, *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """Return the norm of a vector, or of matrices when `ord` or two dimensions say so."""
     if ord is not None and dim is None and A.dim() not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D."
@@ -36,13 +47,13 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
-def inv(A):
-    """The inverse."""
+def inv(A: Tensor) -> Tensor:
+    """Return the inverse."""
     return rows.inv(composites.check_square(A, "linalg.inv"))
 
 
-def solve(A, B):
-    """What gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
+def solve(A: Tensor, B: Tensor) -> Tensor:
+    """Return what gives B when A is multiplied by it. B is a vector, a matrix, or a stack of them."""
     composites.check_square(A, "linalg.solve")
     vector = B.dim() == 1 or B.dim() == A.dim() - 1 and B.shape == A.shape[:-1]
     if A.dtype is not B.dtype or not B.dim() or B.shape[-1 if vector else -2] != A.shape[-1]:
@@ -51,8 +62,8 @@ def solve(A, B):
     return rows.solve(A, B.unsqueeze(-1)).squeeze(-1) if vector else rows.solve(A, B)
 
 
-def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    """The diagonal of two dimensions, as a view."""
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Return the diagonal of two dimensions, as a view."""
     return composites.diagonal(A, offset, dim1, dim2)
 
 

@@ -7,6 +7,7 @@ PyTorch: torch/utils/hooks.py (BackwardHook), torch/nn/modules/_functions.py (Ba
 
 import functools
 import warnings
+from collections.abc import Callable
 
 from course_lib.engine.function import Function
 from course_lib.engine.grad_mode import state
@@ -17,12 +18,12 @@ class BackwardHookFunction(Function):
     """The identity, on any number of tensors at once: a place in the graph where hooks can sit."""
 
     @staticmethod
-    def forward(ctx, *tensors):
+    def forward(ctx: object, *tensors) -> tuple:
         ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
         return tensors
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: object, *grads) -> tuple:
         return grads
 
 
@@ -39,14 +40,14 @@ class BackwardHook:
         self.input_places = self.output_places = None  # which arguments were tensors
         self.input_count = self.output_count = None
 
-    def watch_inputs(self, args):
-        """The arguments, the tensors among them passed through an identity whose backward calls the hooks."""
+    def watch_inputs(self, args: tuple) -> tuple:
+        """Return the arguments, the tensors among them passed through an identity whose backward calls the hooks."""
         self.input_count = len(args)
         args, self.input_places = watch(args, self.at_inputs)
         return args
 
-    def watch_outputs(self, result):
-        """The result, passed through an identity whose backward notes the gradients that arrive."""
+    def watch_outputs(self, result: Tensor) -> Tensor:
+        """Return the result, passed through an identity whose backward notes the gradients that arrive."""
         if not isinstance(result, tuple | Tensor):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
@@ -57,8 +58,8 @@ class BackwardHook:
         outputs, self.output_places = watch(outputs, self.at_outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
 
-    def at_outputs(self, _, grad_output):
-        """The hook of the outputs' node."""
+    def at_outputs(self, _: tuple, grad_output: tuple) -> tuple | None:
+        """Return the hook of the outputs' node."""
         grads = spread(self.output_places, grad_output, self.output_count)
         for hook in self.pre_hooks:
             grads = replaced(grads, hook(self.module, grads), "grad_output", "pre hook")
@@ -72,8 +73,8 @@ class BackwardHook:
             self.grad_outputs = None
         return tuple(grads[place] for place in self.output_places) if self.pre_hooks else None
 
-    def at_inputs(self, grad_input, _):
-        """The hook of the inputs' node: both sides are known now."""
+    def at_inputs(self, grad_input: tuple, _: tuple) -> tuple | None:
+        """Return the hook of the inputs' node: both sides are known now."""
         if self.grad_outputs is None:
             return None  # the module's outputs were not part of this backward pass
         grads = spread(self.input_places, grad_input, self.input_count)
@@ -93,8 +94,8 @@ NO_GRADIENT = (
 )
 
 
-def replaced(grads, given, what, kind):
-    """The gradients, or what a hook gave for them: RuntimeError when there are more or fewer."""
+def replaced(grads: tuple, given: tuple | None, what: str, kind: str) -> tuple:
+    """Return the gradients, or what a hook gave for them: RuntimeError when there are more or fewer."""
     if given is not None and len(given) != len(grads):
         raise RuntimeError(
             f"Backward {kind} returned an invalid number of {what}, got {len(given)}, but expected {len(grads)}"
@@ -102,8 +103,8 @@ def replaced(grads, given, what, kind):
     return grads if given is None else given
 
 
-def watch(values, notified):
-    """(values with the tensors passed through one identity node that has a hook, their places).
+def watch(values: tuple, notified: Callable) -> tuple:
+    """Return (values with the tensors passed through one identity node that has a hook, their places).
 
     The places are None, and the values untouched, when there is nothing to differentiate.
     """
@@ -123,8 +124,8 @@ def watch(values, notified):
     return tuple(values), places
 
 
-def spread(places, grads, count):
-    """One entry for each argument: the gradient of those that are tensors, None for the others."""
+def spread(places: list, grads: tuple, count: int) -> tuple:
+    """Return one entry for each argument: the gradient of those that are tensors, None for the others."""
     found = dict(zip(places, grads, strict=True))
     return tuple(found.get(place) for place in range(count))
 
@@ -132,7 +133,7 @@ def spread(places, grads, count):
 # --- the old kind ------------------------------------------------------------------------------------------
 
 
-def hang_on_last_node(module, hooks, args, result):
+def hang_on_last_node(module: object, hooks: list, args: tuple, result: Tensor | tuple) -> None:
     """Hang a module's old backward hooks on the node that made its (first) result.
 
     Such a hook sees what this one node gets and sends. It is warned of when there are other nodes in the module.

@@ -59,12 +59,12 @@ class _Listed(_Container):
         self._held.clear()
         self.extend(kept)
 
-    def append(self, value):
+    def append(self, value: Module | int) -> Module:
         """Add a value at the end; returns self."""
         self._put(str(len(self)), value)
         return self
 
-    def extend(self, values):
+    def extend(self, values: list) -> Module:
         """Add several values at the end; returns self."""
         if not hasattr(values, "__iter__") or isinstance(values, Tensor):
             name = type(self).__name__
@@ -75,14 +75,14 @@ class _Listed(_Container):
 
     __iadd__ = extend
 
-    def insert(self, index, value):
+    def insert(self, index: int, value: Module) -> Module:
         """Put a value before a position; the ones behind are renumbered. Returns self."""
         values = list(self)
         values.insert(index, value)
         self._held.clear()
         return self.extend(values)
 
-    def pop(self, index):
+    def pop(self, index: int) -> Module:
         """Take a value out and return it."""
         value = self[index]
         del self[index]
@@ -101,8 +101,8 @@ class Sequential(_Listed):
     def _of(self, items):
         return type(self)(OrderedDict(items))
 
-    def forward(self, input):
-        """The last module's output."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the last module's output."""
         for module in self:
             input = module(input)
         return input
@@ -150,23 +150,23 @@ class ModuleDict(_Container):
     def __delitem__(self, key):
         del self._held[key]
 
-    def keys(self):
-        """The names."""
+    def keys(self) -> object:
+        """Return the names."""
         return self._held.keys()
 
-    def values(self):
-        """The values."""
+    def values(self) -> object:
+        """Return the values."""
         return self._held.values()
 
-    def items(self):
-        """The names with their values."""
+    def items(self) -> object:
+        """Return the names with their values."""
         return self._held.items()
 
-    def pop(self, key):
+    def pop(self, key: str) -> Module:
         """Take one value out and return it."""
         return self._held.pop(key)
 
-    def update(self, values):
+    def update(self, values: dict) -> None:
         """Add values from a dictionary or from (name, value) pairs."""
         for key, value in dict(values).items():
             self[key] = value

@@ -7,6 +7,7 @@ import math
 
 from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import no_grad
+from course_lib.engine.tensor import Tensor
 from course_lib.nn import functional as F
 from course_lib.nn import init
 from course_lib.nn.functional.convolution import convolve, per_dimension, usual_form
@@ -16,16 +17,16 @@ from course_lib.nn.parameter import Parameter
 from course_lib.surface import creation
 
 
-def make(*shape, dtype=None):
-    """A parameter whose values are still to be chosen."""
+def make(*shape, dtype: object = None) -> Tensor:
+    """Return a parameter whose values are still to be chosen."""
     return Parameter(creation.empty(*shape, dtype=dtype))
 
 
 class _Layer(Module):
     """A module with a weight and a bias, either of which may be None."""
 
-    def make_parameters(self, weight, bias, dtype):
-        """Parameters of these shapes, or None; then their starting values."""
+    def make_parameters(self, weight: tuple | None, bias: tuple | None, dtype: object) -> None:
+        """Make parameters of these shapes, or None; then draw their starting values."""
         self.register_parameter("weight", weight and make(*weight, dtype=dtype))
         self.register_parameter("bias", bias and make(*bias, dtype=dtype))
         self.reset_parameters()
@@ -37,15 +38,15 @@ class Identity(Module):
     def __init__(self, *args, **kwargs):
         super().__init__()
 
-    def forward(self, input):
-        """The input itself."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input itself."""
         return input
 
 
 class _Map(_Layer):
     """What Linear and convolutions share: weight and bias start evenly spread within 1 / sqrt(fan in)."""
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new starting values."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -64,8 +65,8 @@ class Linear(_Map):
         self.in_features, self.out_features = in_features, out_features
         self.make_parameters((out_features, in_features), (out_features,) if bias else None, dtype)
 
-    def forward(self, input):
-        """input (..., in_features) -> (..., out_features)."""
+    def forward(self, input: Tensor | list) -> Tensor:
+        """Return input (..., in_features) -> (..., out_features)."""
         return F.linear(input, self.weight, self.bias)
 
 
@@ -80,8 +81,8 @@ class Dropout(Module):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
-    def forward(self, input):
-        """The input with elements dropped, the others scaled up."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input with elements dropped, the others scaled up."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
@@ -102,7 +103,7 @@ class Embedding(Module):
         if _weight is None:
             self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new normal starting values; the padding row is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
@@ -110,17 +111,17 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
-        """A layer around an existing table, frozen unless told otherwise."""
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: object = None) -> Module:
+        """Return a layer around an existing table, frozen unless told otherwise."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze)
 
-    def forward(self, input):
-        """Integers (...) -> vectors (..., embedding_dim)."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Map integers (...) to vectors (..., embedding_dim)."""
         return F.embedding(input, self.weight, self.padding_idx)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
@@ -144,11 +145,11 @@ class _Convolution(_Map):
         self.stride, self.padding = per_dimension(stride, n), per_dimension(padding, n)
         self.make_parameters((out_channels, in_channels, *self.kernel_size), (out_channels,) if bias else None, dtype)
 
-    def forward(self, input):
-        """(N, in_channels, ...) -> (N, out_channels, ...)."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return (N, in_channels, ...) -> (N, out_channels, ...)."""
         return convolve(self.dimensions, input, self.weight, self.bias, self.stride, self.padding)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, " + settings_text(self, "kernel_size", "stride")
         text += f", padding={self.padding}" if any(self.padding) else ""
         return text + (", bias=False" if self.bias is None else "")
@@ -172,8 +173,8 @@ class Conv2d(_Convolution):
 class _Normalising(_Layer):
     """What the layers share that normalise: a weight of ones and a bias of zeros, or None for what they do without."""
 
-    def reset_parameters(self):
-        """Weights of one, biases of zero."""
+    def reset_parameters(self) -> None:
+        """Set weights to one and biases to zero."""
         for name, parameter in self.named_parameters(recurse=False):
             init.constant_(parameter, float(name == "weight"))
 
@@ -201,20 +202,20 @@ class _BatchNorm(_Normalising):
         shape = (num_features,) if affine else None
         self.make_parameters(shape, shape, dtype)
 
-    def reset_running_stats(self):
+    def reset_running_stats(self) -> None:
         """Begin the running statistics anew."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def reset_parameters(self):
-        """Weights of one, biases of zero, running statistics from the beginning."""
+    def reset_parameters(self) -> None:
+        """Set weights to one and biases to zero, and begin the running statistics anew."""
         self.reset_running_stats()
         super().reset_parameters()
 
-    def forward(self, input):
-        """(N, C, ...) -> the same shape, each channel normalised."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return (N, C, ...) -> the same shape, each channel normalised."""
         if input.dim() not in self.input_dimensions:
             expected = " or ".join(f"{n}D" for n in self.input_dimensions)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
@@ -226,7 +227,7 @@ class _BatchNorm(_Normalising):
         own_statistics = self.training or (self.running_mean is None and self.running_var is None)
         return F.batch_norm(input, *running, self.weight, self.bias, own_statistics, momentum or 0.0, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.num_features}, " + super().extra_repr()
 
 
@@ -256,9 +257,9 @@ class LayerNorm(_Normalising):
         shape = self.normalized_shape if elementwise_affine else None
         self.make_parameters(shape, shape if bias else None, dtype)
 
-    def forward(self, input):
-        """(..., *normalized_shape) -> the same shape."""
+    def forward(self, input: Tensor) -> Tensor:
+        """Return (..., *normalized_shape) -> the same shape."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.normalized_shape}, " + super().extra_repr()

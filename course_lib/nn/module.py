@@ -4,6 +4,7 @@ PyTorch: torch/nn/modules/module.py.
 """
 
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterator
 
 from course_lib.arrays.dtypes import float32, float64
 from course_lib.autograd.grad_mode import no_grad
@@ -51,7 +52,7 @@ class Module:
         for name in HOOKS:
             fields[name] = OrderedDict()
 
-    def forward(self, *args):
+    def forward(self, *args) -> None:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # --- calling -------------------------------------------------------------------------------------------
@@ -85,22 +86,22 @@ class Module:
 
     # --- hooks ---------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook):
+    def register_forward_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(module, args)` before forward; what it returns (a tuple, or one value) replaces the args."""
         return RemovableHandle(self._forward_pre_hooks, hook)
 
-    def register_forward_hook(self, hook):
+    def register_forward_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
         return RemovableHandle(self._forward_hooks, hook)
 
-    def register_full_backward_hook(self, hook):
+    def register_full_backward_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` in backward, once the inputs' gradients are known.
 
         A tuple it returns replaces grad_input. Inputs that need no gradient show as None.
         """
         return self._register_backward_hook(hook, full=True)
 
-    def register_backward_hook(self, hook):
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` with what the *last node* of the module gets and sends.
 
         The old kind, deprecated: only for a module of a single node is that what the names say.
@@ -116,7 +117,7 @@ class Module:
         self._is_full_backward_hook = full
         return RemovableHandle(self._backward_hooks, hook)
 
-    def register_full_backward_pre_hook(self, hook):
+    def register_full_backward_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(module, grad_output)` in backward before the module's own; a tuple replaces grad_output."""
         return RemovableHandle(self._backward_pre_hooks, hook)
 
@@ -188,7 +189,7 @@ class Module:
             raise TypeError(f"cannot assign '{type_name(value)}' object to {kind} '{name}' ({expected} required)")
         place[name] = value
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
         """Add a parameter under a name; None reserves the name and appears nowhere."""
         if isinstance(param, Parameter) and param.grad_fn is not None:
             raise ValueError(
@@ -197,13 +198,13 @@ class Module:
             )
         self._register("parameter", name, param, Parameter, "torch.nn.Parameter or None")
 
-    def register_buffer(self, name, tensor, persistent=None):
+    def register_buffer(self, name: str, tensor: Tensor | int | None, persistent: object = None) -> None:
         """Add a tensor that is state but not trained; persistent=False keeps it out of the state dict."""
         persistent = getattr(tensor, "persistent", True) if persistent is None else persistent
         self._register("buffer", name, tensor, Tensor, "torch Tensor or None")
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: "Module | int") -> None:
         """Add a submodule under a name, which need not be a Python identifier."""
         if not isinstance(module, Module | None):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
@@ -213,8 +214,8 @@ class Module:
 
     # --- walking the tree ----------------------------------------------------------------------------------
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """(dotted name, module) for this module and all below; a module used twice comes once."""
+    def named_modules(self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator:
+        """Return (dotted name, module) for this module and all below; a module used twice comes once."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -225,20 +226,20 @@ class Module:
             if child is not None:
                 yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self):
-        """This module and all below it, each once."""
+    def modules(self) -> object:
+        """Return this module and all below it, each once."""
         return (module for _, module in self.named_modules())
 
-    def named_children(self):
-        """(name, module) for the direct submodules, each once."""
+    def named_children(self) -> Iterator:
+        """Return (name, module) for the direct submodules, each once."""
         seen = {None}
         for name, child in self._modules.items():
             if child not in seen:
                 seen.add(child)
                 yield name, child
 
-    def children(self):
-        """The direct submodules, each once."""
+    def children(self) -> object:
+        """Return the direct submodules, each once."""
         return (child for _, child in self.named_children())
 
     def _named_members(self, place, prefix, recurse, remove_duplicate):
@@ -251,25 +252,25 @@ class Module:
                         seen.add(member)
                     yield (f"{module_prefix}.{name}" if module_prefix else name), member
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """(dotted name, parameter), each parameter once however many modules share it."""
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> object:
+        """Return (dotted name, parameter), each parameter once however many modules share it."""
         return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse=True):
-        """The parameters of this module and, with recurse, of all below, each once."""
+    def parameters(self, recurse: bool = True) -> object:
+        """Return the parameters of this module and, with recurse, of all below, each once."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        """(dotted name, buffer), persistent or not."""
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> object:
+        """Return (dotted name, buffer), persistent or not."""
         return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
-        """The buffers of this module and, with recurse, of all below, each once."""
+    def buffers(self, recurse: bool = True) -> Iterator:
+        """Return the buffers of this module and, with recurse, of all below, each once."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     # --- changing the whole tree ---------------------------------------------------------------------------
 
-    def apply(self, fn):
+    def apply(self, fn: Callable) -> "Module":
         """Call `fn(module)` for every module below and then for this one; returns self."""
         for child in self.children():
             child.apply(fn)
@@ -289,8 +290,8 @@ class Module:
                 module._buffers[name] = None if buffer is None else fn(buffer)
         return self
 
-    def train(self, mode=True):
-        """Training mode for this module and all below: dropout drops, batch norm follows the batches."""
+    def train(self, mode: int = True) -> "Module":
+        """Set training mode for this module and all below: dropout drops, batch norm follows the batches."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -298,22 +299,22 @@ class Module:
             child.train(mode)
         return self
 
-    def eval(self):
-        """Evaluation mode: the opposite of train(). It has nothing to do with recording gradients."""
+    def eval(self) -> "Module":
+        """Set evaluation mode: the opposite of train(). It has nothing to do with recording gradients."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> "Module":
         """Freeze or unfreeze all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients, or with set_to_none=False overwrite them with zeros."""
         for parameter in self.parameters():
             reset_grad(parameter, set_to_none)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args, **kwargs) -> "Module":
         """Convert the floating-point parameters and buffers; the parameters stay the same objects.
 
         The arguments are those of Tensor.to: a dtype, a device (the CPU), or a tensor to be like.
@@ -325,34 +326,34 @@ class Module:
             raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
-    def float(self):
-        """The floating-point parameters and buffers as float32."""
+    def float(self) -> "Module":
+        """Return the floating-point parameters and buffers as float32."""
         return self.to(float32)
 
-    def double(self):
-        """The floating-point parameters and buffers as float64."""
+    def double(self) -> "Module":
+        """Return the floating-point parameters and buffers as float64."""
         return self.to(float64)
 
-    def cpu(self):
-        """The module itself: everything is on the CPU."""
+    def cpu(self) -> "Module":
+        """Return the module itself: everything is on the CPU."""
         return self
 
     # --- saving and loading --------------------------------------------------------------------------------
 
-    def state_dict(self, *, prefix="", keep_vars=False):
-        """Dotted name -> tensor for all parameters and persistent buffers: detached aliases, not copies."""
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict:
+        """Return {dotted name: tensor} for all parameters and persistent buffers: detached aliases, not copies."""
         return OrderedDict(
             (prefix + key, tensor if keep_vars else tensor.detach()) for key, _, _, tensor in self._persistent()
         )
 
     def _persistent(self):
-        """(dotted name, module, name in it, tensor) of all that a state dict holds."""
+        """Yield (dotted name, module, name in it, tensor) of all that a state dict holds."""
         for path, module in self.named_modules(remove_duplicate=False):
             for name, tensor in [*module._parameters.items(), *module._buffers.items()]:
                 if tensor is not None and name not in module._non_persistent_buffers_set:
                     yield (f"{path}.{name}" if path else name), module, name, tensor
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict: dict | int, strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copy the values of a state dict into this module's tensors (or, with assign, take its tensors over).
 
         RuntimeError that lists every name missing, every name unknown (both only if strict), and every shape that
@@ -401,8 +402,8 @@ class Module:
 
     # --- printing ------------------------------------------------------------------------------------------
 
-    def extra_repr(self):
-        """What is printed between the parentheses: the settings that `_shown` names, or what a subclass wants."""
+    def extra_repr(self) -> str:
+        """Return what is printed between the parentheses: the settings that `_shown` names, or a subclass's own."""
         return settings_text(self, *self._shown)
 
     def _get_name(self):
@@ -420,8 +421,8 @@ class Module:
 REQUIRED = object()  # in the place of a default
 
 
-def bind_settings(owner, settings, args, options):
-    """The settings {name: default} of a class with the values that its constructor was given; TypeError for others."""
+def bind_settings(owner: object, settings: dict, args: tuple, options: dict) -> dict:
+    """Return a class's settings {name: default} with the values that its constructor was given; or TypeError."""
     given = dict(zip(settings, args, strict=False)) | options
     values = {**settings, **given}
     missing = [name for name, value in values.items() if value is REQUIRED]
@@ -433,14 +434,14 @@ def bind_settings(owner, settings, args, options):
     return values
 
 
-def kind_of(value):
-    """What a value is registered as when it is assigned to an attribute: a key of REGISTERED, or None."""
+def kind_of(value: object) -> str | None:
+    """Return what a value is registered as when it is assigned to an attribute: a key of REGISTERED, or None."""
     kinds = ((Parameter, "parameter"), (Module, "module"), (Buffer, "buffer"))
     return next((kind for cls, kind in kinds if isinstance(value, cls)), None)
 
 
-def type_name(value):
-    """How messages name what somebody tried to assign: 'torch.FloatTensor', 'int' or '__main__.Net'."""
+def type_name(value: Tensor | int) -> str:
+    """Return how messages name what somebody tried to assign: 'torch.FloatTensor', 'int' or '__main__.Net'."""
     if isinstance(value, Tensor):
         return value.type()
     module = getattr(value, "__module__", None)
@@ -448,18 +449,18 @@ def type_name(value):
     return name if module in (None, "builtins") else f"{module}.{name}"
 
 
-def settings_text(module, *names):
-    """The settings of a module as extra_repr shows them: "p=0.5, inplace=False"; of a bias, whether there is one."""
+def settings_text(module: Module, *names) -> str:
+    """Return the settings of a module as extra_repr shows them: "p=0.5, inplace=False"; of a bias, if there is one."""
     values = {name: getattr(module, name) for name in names}
     return ", ".join(f"{k}={v is not None if k == 'bias' else v!r}" for k, v in values.items())
 
 
-def indented(text):
-    """All lines but the first, two spaces further in."""
+def indented(text: str) -> str:
+    """Return all lines but the first, two spaces further in."""
     return text.replace("\n", "\n  ")
 
 
-def reset_grad(parameter, set_to_none):
+def reset_grad(parameter: Tensor, set_to_none: bool) -> None:
     """Drop one gradient, or cut its history and overwrite it with zeros."""
     if set_to_none or parameter.grad is None:
         parameter.grad = None

@@ -8,8 +8,8 @@ from course_lib.engine.tensor import Tensor, alias, allocate, meta_of
 from course_lib.surface import creation
 
 
-def as_class(cls, data):
-    """A tensor of a class that looks at the memory of `data` and shares its version counter; without data, empty."""
+def as_class(cls: type, data: Tensor) -> Tensor:
+    """Return a tensor of a class on the memory and version counter of `data`; without data, an empty one."""
     data = creation.empty(0) if data is None else data
     twin, self = alias(data.detach()), allocate(cls)
     self.array, self.version, self.node, self.meta = twin.array, twin.version, None, None
@@ -42,7 +42,7 @@ class Parameter(Tensor):
             self.array,
             dtype_name=self.dtype.name,
             requires_grad=self.requires_grad,
-            grad_fn_name=None if grad_fn is None else type(grad_fn).__name__,
+            grad_fn=None if grad_fn is None else type(grad_fn).__name__,
             is_parameter=True,
         )
 

@@ -5,6 +5,7 @@ PyTorch: torch/nn/modules/rnn.py.
 
 import math
 import warnings
+from collections.abc import Callable
 
 from course_lib.arrays.errors import refuse
 from course_lib.engine.build import rows
@@ -20,20 +21,20 @@ from course_lib.surface.joining import stack
 # --- one step: from the linear maps of input and state, side by side for each gate, to the new state ---------
 
 
-def plain_step(function):
-    """A function of both maps together."""
+def plain_step(function: Callable) -> Callable:
+    """Return a function of both maps together."""
     return lambda from_input, from_state, state: (function(from_input + from_state),)
 
 
-def lstm_step(from_input, from_state, hidden, cell):
-    """A cell state that is partly forgotten and partly written to, and an output gate."""
+def lstm_step(from_input: Tensor, from_state: Tensor, hidden: Tensor, cell: Tensor) -> tuple:
+    """Return a cell state that is partly forgotten and partly written to, and an output gate."""
     write, forget, new, output = (from_input + from_state).chunk(4, -1)
     cell = rows.sigmoid(forget) * cell + rows.sigmoid(write) * rows.tanh(new)
     return rows.sigmoid(output) * rows.tanh(cell), cell
 
 
-def step_of(nonlinearity):
-    """The step of a plain recurrent network; ValueError for another word than tanh or relu."""
+def step_of(nonlinearity: str) -> Callable:
+    """Return the step of a plain recurrent network; ValueError for another word than tanh or relu."""
     if nonlinearity not in ("tanh", "relu"):
         raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
     return plain_step(getattr(rows, nonlinearity))
@@ -44,22 +45,22 @@ class _Recurrent(Module):
 
     gates, states = 1, 1
 
-    def make_weights(self, input_size, dtype, ending=""):
-        """The weights and biases of one step, their names with an ending."""
+    def make_weights(self, input_size: int, dtype: object, ending: str = "") -> None:
+        """Make the weights and biases of one step, their names with an ending."""
         width = self.gates * self.hidden_size
         for name, shape in (("weight_ih", (width, input_size)), ("weight_hh", (width, self.hidden_size))):
             self.register_parameter(name + ending, make(*shape, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
             self.register_parameter(name + ending, make(width, dtype=dtype) if self.bias else None)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new starting values, evenly spread within 1 / sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def as_states(self, hx, input, *shape):
-        """The state as a tuple, zeros when none is given. Errors for what does not fit the input or the sizes."""
+    def as_states(self, hx: Tensor | tuple | None, input: Tensor, *shape) -> tuple:
+        """Return the state as a tuple, zeros when none is given. Errors for what does not fit input or sizes."""
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
@@ -91,8 +92,8 @@ class _Cell(_Recurrent):
         self.make_weights(input_size, dtype)
         self.reset_parameters()
 
-    def forward(self, input, hx=None):
-        """One step. Without a batch dimension the inputs get one for a moment."""
+    def forward(self, input: Tensor, hx: tuple | None = None) -> tuple:
+        """Return one step. Without a batch dimension the inputs get one for a moment."""
         if input.dim() not in (1, 2):
             name = type(self).__name__
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -106,7 +107,7 @@ class _Cell(_Recurrent):
         state = state if batched else tuple(composites.squeeze(h, 0) for h in state)
         return state if self.states > 1 else state[0]
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
 
 
@@ -150,15 +151,15 @@ class _Layers(_Recurrent):
             self.make_weights(self.hidden_size if layer else self.input_size, dtype, f"_l{layer}")
         self.reset_parameters()
 
-    def flatten_parameters(self):
-        """Does nothing: it is for GPUs."""
+    def flatten_parameters(self) -> None:
+        """Do nothing: it is for GPUs."""
 
-    def weights(self, layer):
-        """The parameters of one layer; None for missing biases."""
+    def weights(self, layer: int) -> list:
+        """Return the parameters of one layer; None for missing biases."""
         return [getattr(self, f"{name}_l{layer}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
-    def forward(self, input, hx=None):
-        """(L, N, input_size), or (N, L, input_size) with batch_first -> (outputs, last state)."""
+    def forward(self, input: Tensor, hx: Tensor | tuple | None = None) -> tuple:
+        """Return (L, N, input_size), or (N, L, input_size) with batch_first -> (outputs, last state)."""
         if input.dim() not in (2, 3):
             name, what = type(self).__name__, " tensor" * (self.states == 1)
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{what} instead")
@@ -176,8 +177,8 @@ class _Layers(_Recurrent):
             outputs, last = composites.squeeze(outputs, batch_dim), [composites.squeeze(h, 1) for h in last]
         return outputs, tuple(last) if self.states > 1 else last[0]
 
-    def run(self, sequence, state):
-        """All layers, one after the other: (outputs of the last, final state of all)."""
+    def run(self, sequence: Tensor, state: tuple) -> tuple:
+        """Return all layers, one after the other: (outputs of the last, final state of all)."""
         last = []
         for layer in range(self.num_layers):
             if layer and self.dropout and self.training:
@@ -186,8 +187,8 @@ class _Layers(_Recurrent):
             last.append(end)
         return sequence, [stack([end[i] for end in last], 0) for i in range(self.states)]
 
-    def along(self, sequence, state, weights):
-        """One layer over the sequence."""
+    def along(self, sequence: Tensor, state: list, weights: list) -> tuple:
+        """Return one layer over the sequence."""
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         from_inputs, outputs = F.linear(sequence, weight_ih, bias_ih), []
         for from_input in composites.unbind(from_inputs, 0):
@@ -195,7 +196,7 @@ class _Layers(_Recurrent):
             outputs.append(state[0])
         return stack(outputs, 0), state
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         names = [n for n, usual in self.settings.items() if usual is not REQUIRED and getattr(self, n) != usual]
         return ", ".join([str(self.input_size), str(self.hidden_size), *(f"{n}={getattr(self, n)}" for n in names)])
 

@@ -5,6 +5,7 @@ PyTorch: torch/optim (sgd.py, adam.py, adamw.py, rmsprop.py, adagrad.py).
 
 import math
 
+from course_lib.engine.tensor import Tensor
 from course_lib.optim.optimizer import BuiltIn
 from course_lib.surface import creation
 
@@ -24,8 +25,8 @@ class SGD(BuiltIn):
         if self.defaults["nesterov"] and (self.defaults["momentum"] <= 0 or self.defaults["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
 
-    def update(self, param, grad, group):
-        """One step of one parameter."""
+    def update(self, param: Tensor, grad: Tensor, group: dict) -> None:
+        """Step one parameter."""
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         momentum = group["momentum"]
@@ -50,8 +51,8 @@ class Adam(BuiltIn):
         maximize=False, foreach=None, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False
     )
 
-    def update(self, param, grad, group):
-        """One step of one parameter."""
+    def update(self, param: Tensor, grad: Tensor, group: dict) -> None:
+        """Step one parameter."""
         state = self.begun(param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
         (beta1, beta2), lr, steps = map(float, group["betas"]), float(group["lr"]), state["step"].item()
         if group["weight_decay"] != 0:
@@ -82,8 +83,8 @@ class RMSprop(BuiltIn):
     order = "lr momentum alpha eps centered weight_decay"
     common = dict(capturable=False, foreach=None, maximize=False, differentiable=False)
 
-    def update(self, param, grad, group):
-        """One step of one parameter."""
+    def update(self, param: Tensor, grad: Tensor, group: dict) -> None:
+        """Step one parameter."""
         names = ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * group["centered"]
         state = self.begun(param, "square_avg", *names)
         if group["weight_decay"] != 0:
@@ -114,8 +115,8 @@ class Adagrad(BuiltIn):
                 start = creation.full_like(param, group["initial_accumulator_value"])
                 self.state[param] = {"step": creation.tensor(0.0), "sum": start}
 
-    def update(self, param, grad, group):
-        """One step of one parameter."""
+    def update(self, param: Tensor, grad: Tensor, group: dict) -> None:
+        """Step one parameter."""
         state = self.begun(param)
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])

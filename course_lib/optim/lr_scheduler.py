@@ -15,12 +15,12 @@ from course_lib.optim.optimizer import Optimizer
 from course_lib.surface.left_out import doors
 
 
-def values(optimizer, key):
-    """A setting of each group; of a rate that is a tensor, a copy."""
+def values(optimizer: Optimizer, key: str) -> list:
+    """Return a setting of each group; of a rate that is a tensor, a copy."""
     return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
 
 
-def set_rates(optimizer, rates):
+def set_rates(optimizer: Optimizer, rates: list) -> None:
     """Write a rate into each group; a rate that is a tensor is overwritten in place."""
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
         if isinstance(group["lr"], Tensor):
@@ -29,7 +29,7 @@ def set_rates(optimizer, rates):
             group["lr"] = rate
 
 
-def check_optimizer(optimizer):
+def check_optimizer(optimizer: Optimizer | int) -> Optimizer:
     """Return the optimizer; TypeError when it is none."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -61,15 +61,15 @@ class LRScheduler:
         self.step()
         self._is_initial = False
 
-    def get_lr(self):
-        """The rates for the epoch `last_epoch`, one for each group."""
+    def get_lr(self) -> None:
+        """Return the rates for the epoch `last_epoch`, one for each group."""
         raise NotImplementedError
 
-    def get_last_lr(self):
-        """The rates that the last step set, one for each group."""
+    def get_last_lr(self) -> list:
+        """Return the rates that the last step set, one for each group."""
         return self._last_lr
 
-    def step(self):
+    def step(self) -> None:
         """Go on to the next epoch and set its rates. Call it after `optimizer.step()`."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
@@ -86,21 +86,21 @@ class LRScheduler:
         self._get_lr_called_within_step = False
         self._last_lr = self.present()
 
-    def present(self):
-        """The rates as they are now."""
+    def present(self) -> list:
+        """Return the rates as they are now."""
         return values(self.optimizer, "lr")
 
-    def warn_outside_step(self):
-        """get_lr answers for the step that is being taken: asked at another time, it is probably a mistake."""
+    def warn_outside_step(self) -> None:
+        """Warn that get_lr answers for the step that is being taken: asked at another time, it is a mistake."""
         if not self._get_lr_called_within_step:
             text = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
             warnings.warn(text, UserWarning, stacklevel=3)
 
-    def state_dict(self):
-        """Everything but the optimizer."""
+    def state_dict(self) -> dict:
+        """Return everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict) -> None:
         """Take over another scheduler's state; the optimizer's rates are left alone."""
         self.__dict__.update(state_dict)
 
@@ -115,16 +115,16 @@ class LambdaLR(LRScheduler):
             raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch=last_epoch)
 
-    def get_lr(self):
-        """initial_lr * f(epoch)."""
+    def get_lr(self) -> list:
+        """Return initial_lr * f(epoch)."""
         self.warn_outside_step()
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
-    def state_dict(self):
-        """The state; functions cannot be saved, None stands in their place."""
+    def state_dict(self) -> dict:
+        """Return the state; functions cannot be saved, None stands in their place."""
         return {**super().state_dict(), "lr_lambdas": [None] * len(self.lr_lambdas)}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict) -> None:
         """Take over another scheduler's state, but for functions."""
         super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
 
@@ -132,8 +132,8 @@ class LambdaLR(LRScheduler):
 class Chained(LRScheduler):
     """A scheduler that multiplies: a subclass defines `change`, the factor of the epoch `last_epoch`."""
 
-    def get_lr(self):
-        """The present rates, changed."""
+    def get_lr(self) -> list:
+        """Return the present rates, changed."""
         self.warn_outside_step()
         return [rate * self.change() for rate in self.present()]
 
@@ -144,8 +144,8 @@ class StepLR(Chained):
 
     settings = {"step_size": REQUIRED, "gamma": 0.1}
 
-    def change(self):
-        """gamma at the end of each stretch."""
+    def change(self) -> float:
+        """Return gamma at the end of each stretch, 1 elsewhere."""
         return self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1
 
 
@@ -154,8 +154,8 @@ class ExponentialLR(Chained):
 
     settings = {"gamma": REQUIRED}
 
-    def change(self):
-        """gamma after the first epoch."""
+    def change(self) -> float:
+        """Return gamma after the first epoch."""
         return 1 if self._is_initial or not self.last_epoch else self.gamma
 
 
@@ -164,8 +164,8 @@ class CosineAnnealingLR(LRScheduler):
 
     settings = {"T_max": REQUIRED, "eta_min": 0.0}
 
-    def get_lr(self):
-        """The present rates' distance from eta_min, times this epoch's cosine over the last one's."""
+    def get_lr(self) -> list:
+        """Return the present rates' distance from eta_min, times this epoch's cosine over the last one's."""
         self.warn_outside_step()
         if self._is_initial:
             return self.present()

@@ -6,7 +6,10 @@ PyTorch: torch/optim/optimizer.py.
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from copy import deepcopy
+
+import numpy as np
 
 from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, no_grad
@@ -16,8 +19,8 @@ from course_lib.nn.module import bind_settings, reset_grad
 from course_lib.surface import creation
 
 
-def run_with_hooks(step):
-    """A step method with the step hooks around it."""
+def run_with_hooks(step: Callable) -> Callable:
+    """Return a step method with the step hooks around it."""
 
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
@@ -65,7 +68,7 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(dict(group) if isinstance(group, dict) else group)
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict | int) -> None:
         """Add a group; settings it does not name come from the defaults.
 
         TypeError for what is no tensor, ValueError for a computed tensor and for one that another group has.
@@ -104,20 +107,20 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients, or with set_to_none=False overwrite them with zeros."""
         for group in self.param_groups:
             for param in group["params"]:
                 reset_grad(param, set_to_none)
 
-    def step(self, closure=None):
+    def step(self, closure: object = None) -> None:
         """Change the parameters once. A closure computes the loss anew and returns it."""
         raise NotImplementedError
 
     # --- saving and loading --------------------------------------------------------------------------------
 
-    def state_dict(self):
-        """{"state": by number of the parameter, "param_groups": the settings, and numbers for parameters}."""
+    def state_dict(self) -> dict:
+        """Return {"state": by number of the parameter, "param_groups": the settings, and numbers for parameters}."""
         numbers, start, groups = {}, 0, []
         for group in self.param_groups:
             params = group["params"]
@@ -128,7 +131,7 @@ class Optimizer:
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
         return {"state": state, "param_groups": groups}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict) -> None:
         """Take over the settings and the state of another optimizer with the same groups, by position."""
         groups = deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
@@ -151,7 +154,7 @@ class Optimizer:
                 self.state[key] = value
 
     def __getstate__(self):
-        """What a copy or a file keeps; the hooks are not among it."""
+        """Return what a copy or a file keeps; the hooks are not among it."""
         return {name: vars(self)[name] for name in ("defaults", "state", "param_groups")}
 
     def __setstate__(self, state):
@@ -160,11 +163,11 @@ class Optimizer:
 
     # --- hooks ---------------------------------------------------------------------------------------------
 
-    def register_step_pre_hook(self, hook):
+    def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return other (args, kwargs)."""
         return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
@@ -176,8 +179,8 @@ class Optimizer:
         return text + ")"
 
 
-def fitted(value, param, key=None):
-    """Loaded state in the parameter's type; step counts stay as they are."""
+def fitted(value: Tensor | dict, param: Tensor, key: str | None = None) -> Tensor | dict:
+    """Return loaded state in the parameter's type; step counts stay as they are."""
     if isinstance(value, dict):
         return {k: fitted(v, param, k) for k, v in value.items()}
     return value.to(param.dtype) if isinstance(value, Tensor) and key != "step" else value
@@ -209,7 +212,7 @@ class BuiltIn(Optimizer):
         super().__init__(params, defaults)
 
     @no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable | int | None = None) -> Tensor:
         """Change every parameter whose `.grad` is not None, in place and unrecorded.
 
         The closure, if there is one, runs with recording on; its loss is returned.
@@ -224,8 +227,8 @@ class BuiltIn(Optimizer):
                     self.update(param, -param.grad if group["maximize"] else param.grad, group)
         return loss
 
-    def begun(self, param, *names):
-        """What is remembered of a parameter, one step on: zeros under these names, before its first step."""
+    def begun(self, param: Tensor, *names) -> dict:
+        """Return what is remembered of a parameter, one step on: zeros under these names, before its first step."""
         state = self.state[param]
         if not state:
             state["step"] = creation.tensor(0.0)
@@ -233,8 +236,8 @@ class BuiltIn(Optimizer):
         state["step"].add_(1)
         return state
 
-    def update(self, param, grad, group):
-        """One parameter's step; what it must remember until the next one goes into `self.state[param]`."""
+    def update(self, param: Tensor, grad: Tensor | np.ndarray, group: dict) -> None:
+        """Step one parameter; what it must remember until the next step goes into `self.state[param]`."""
         raise NotImplementedError
 
 

@@ -4,14 +4,15 @@ PyTorch: torch/random.py.
 """
 
 import contextlib
+from collections.abc import Iterator
 
 from course_lib.surface import left_out
 from course_lib.surface.generator import default_generator as _source
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True):
-    """What is drawn, or begun anew, inside leaves the numbers after it as they were."""
+def fork_rng(devices: object = None, enabled: bool = True) -> Iterator:
+    """Leave the random numbers after a block as they were, whatever is drawn or begun anew inside."""
     place = _source.place
     try:
         yield

@@ -17,6 +17,7 @@ may set it on leaves only, and `detach()` is how a computed tensor gets rid of i
 
 import warnings
 import weakref
+from collections.abc import Callable
 
 from course_lib.arrays import errors, messages
 from course_lib.arrays.messages import type_name
@@ -44,12 +45,12 @@ Tensor._base = property(
 
 @method
 def _is_view(self):
-    """True when the tensor looks at the memory of another, its `_base`."""
+    """Return True when the tensor looks at the memory of another, its `_base`."""
     return self.meta is not None and self.meta.view is not None
 
 
 def _set_requires_grad(self, value):
-    """`x.requires_grad = value`, on leaves of floating type. Note [requires_grad means two things].
+    """Set `x.requires_grad = value`, on leaves of floating type. Note [requires_grad means two things].
 
     Only numbers that can be changed a little have a slope, so integers and truth values cannot require one.
     """
@@ -71,7 +72,7 @@ Tensor.requires_grad = property(requires_grad, _set_requires_grad, doc="Whether 
 
 
 @method
-def requires_grad_(self, requires_grad=True):
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Make a leaf want a gradient, or stop wanting one. RuntimeError for integers and for computed tensors."""
     if not isinstance(requires_grad, bool):
         kind = type(requires_grad).__name__
@@ -84,8 +85,8 @@ def requires_grad_(self, requires_grad=True):
 
 
 @method
-def detach(self):
-    """A tensor on the same memory and counter, outside the graph.
+def detach(self: Tensor) -> Tensor:
+    """Return a tensor on the same memory and counter, outside the graph.
 
     It is cheap, and it is not a copy: writing to it changes this tensor's values, and moves the counter that both
     share, so that backward notices.
@@ -97,7 +98,7 @@ def detach(self):
 
 
 @method
-def detach_(self):
+def detach_(self: Tensor) -> Tensor:
     """Take this tensor out of the graph. RuntimeError for a view; earlier results stay connected.
 
     What was computed from it keeps its edge to the old node, and gradients go there as before. Only where a node
@@ -124,7 +125,7 @@ def _data(self):
 
 
 def _set_data(self, new):
-    """`x.data = new`: other memory for the same tensor. Its history and its counter stay, and know nothing of it.
+    """Set `x.data = new`: other memory for the same tensor. Its history and its counter stay, and know nothing of it.
 
     For the version check nothing has happened, and yet what was saved of the tensor has other values: like a write
     through `.data`, a way to a wrong gradient that nobody notices. Under no_grad `x.copy_(new)` is noticed.
@@ -148,15 +149,15 @@ Tensor.data = property(
 
 
 def _grad(self):
-    """`x.grad`. Asking a computed tensor is nearly always a mistake, so it warns, unless retain_grad() was called."""
+    """Return `x.grad`. Asking a computed tensor is mostly a mistake: it warns, unless retain_grad() was called."""
     meta = self.meta
     if self.node is not None and not (meta is not None and (meta.retains_grad or meta.grad is not None)):
         warnings.warn(messages.GRAD_OF_NON_LEAF, UserWarning, stacklevel=2)
     return None if meta is None else meta.grad
 
 
-def check_grad(tensor, grad):
-    """A gradient must have its tensor's shape and type, and be another tensor."""
+def check_grad(tensor: Tensor, grad: Tensor | float) -> None:
+    """Check that a gradient has its tensor's shape and type, and is another tensor."""
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(grad)}")
     if grad is tensor:
@@ -171,7 +172,7 @@ def check_grad(tensor, grad):
 
 
 def _set_grad(self, grad):
-    """`x.grad = g`: the next pass adds to that tensor, in place.
+    """Set `x.grad = g`: the next pass adds to that tensor, in place.
 
     None is how gradients are cleared: cheaper than zeros, and the next gradient is then taken over instead of added.
     """
@@ -192,7 +193,7 @@ Tensor.retains_grad = property(lambda self: self.meta is not None and self.meta.
 
 
 @method
-def retain_grad(self):
+def retain_grad(self: Tensor) -> None:
     """Keep `.grad` of a computed tensor too. Does nothing on a leaf; RuntimeError without requires_grad.
 
     The node holds the tensor weakly: nobody is kept alive for a gradient that nobody can read any more.
@@ -206,7 +207,7 @@ def retain_grad(self):
 
 
 @method
-def register_hook(self, hook):
+def register_hook(self: Tensor, hook: Callable | int) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is known; what it returns replaces the gradient.
 
     Known means complete: the sum over all uses, once for each pass, before anything is computed from it. For a leaf
@@ -224,7 +225,7 @@ def register_hook(self, hook):
 
 
 @method
-def register_post_accumulate_grad_hook(self, hook):
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable) -> RemovableHandle:
     """Call `hook(leaf)` each time the leaf's `.grad` has been added to. It must return None."""
     if not requires_grad(self):
         raise RuntimeError(messages.HOOK_ON_PLAIN)

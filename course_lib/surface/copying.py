@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -27,8 +28,8 @@ def __reduce_ex__(self, protocol):
     return _rebuild, (type(self), np.array(self.array), requires_grad(self)), self.__dict__ or None
 
 
-def warn_of_hooks(tensor):
-    """A copy of the object is without its hooks. (Of a Parameter's nobody expects anything else.)"""
+def warn_of_hooks(tensor: Tensor) -> None:
+    """Warn that a copy of the object is without its hooks. (Of a Parameter's nobody expects anything else.)"""
     for hook in (tensor.keeps_grad_when_copied and tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(messages.HOOK_NOT_COPIED.format(repr(hook)), stacklevel=3)
@@ -42,7 +43,7 @@ def _rebuild(cls, array, wants_grad):
     return make_leaf(tensor) if wants_grad else tensor
 
 
-def save(obj, f):
+def save(obj: Callable | dict | list, f: object) -> None:
     """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)
 
     Each tensor is written by itself: what shared memory before shares none when it is read.
@@ -61,8 +62,8 @@ def save(obj, f):
         beside.unlink(missing_ok=True)
 
 
-def load(f, map_location=None, *, weights_only=True):
-    """What `save` wrote; with weights_only=True UnpicklingError for more than tensors in containers.
+def load(f: object, map_location: object = None, *, weights_only: bool = True) -> dict | list:
+    """Return what `save` wrote; with weights_only=True UnpicklingError for more than tensors in containers.
 
     weights_only=False runs whatever code the file names: for files that you trust only.
     """
@@ -83,8 +84,8 @@ class WeightsOnly(pickle.Unpickler):
         "course_lib.nn.parameter": ("Parameter",), "course_lib.arrays.printing": ("Size",),
     }
 
-    def find_class(self, module, name):
-        """Only what is known to make tensors and containers."""
+    def find_class(self, module: str, name: str) -> object:
+        """Find only what is known to make tensors and containers."""
         if name not in self.known.get(module, ()):
             raise pickle.UnpicklingError(
                 f"Weights only load failed: the file wants {module}.{name}. If you trust it, use weights_only=False."
@@ -113,7 +114,7 @@ def __deepcopy__(self, memo):
 
 
 def __copy__(self):
-    """Another leaf on the same memory, with a counter of its own."""
+    """Return another leaf on the same memory, with a counter of its own."""
     warn_of_hooks(self)
     copy = new_tensor(writable_array(self), type(self))
     counter_of(copy).value += self.writes_when_copied

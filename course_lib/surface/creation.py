@@ -13,6 +13,7 @@ from course_lib.arrays import dtypes, errors, messages
 from course_lib.arrays.messages import type_name
 from course_lib.arrays.printing import Size
 from course_lib.engine import grad_mode
+from course_lib.engine.arguments import Number, Operand, Sizes
 from course_lib.engine.build import rows
 from course_lib.engine.graph import make_leaf
 from course_lib.engine.tensor import Tensor, meta_of, new_tensor, writable_array
@@ -21,8 +22,8 @@ state = grad_mode.state
 READ_ONLY_ARRAY = "The given NumPy array is not writable, but a tensor on its memory can be written to. Copy it first."
 
 
-def numpy_type(dtype, otherwise=dtypes.F32):
-    """The NumPy type of a dtype, or another when none was given; TypeError for what is no torch.dtype."""
+def numpy_type(dtype: dtypes.dtype | None, otherwise: np.dtype = dtypes.F32) -> np.dtype:
+    """Return the NumPy type of a dtype, or another when none was given; TypeError for what is no torch.dtype."""
     if dtype is None:
         return otherwise
     dtype = dtypes.PYTHON.get(dtype, dtype)
@@ -31,8 +32,10 @@ def numpy_type(dtype, otherwise=dtypes.F32):
     return dtype.numpy
 
 
-def finish(array, dtype=None, requires_grad=False, device=None):
-    """A new leaf from an array nobody else holds."""
+def finish(
+    array: np.ndarray, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
+) -> Tensor:
+    """Return a new leaf from an array nobody else holds."""
     if device is not None and str(device) != "cpu":
         raise errors.not_supported(f"the device {str(device)!r}", "Everything is computed on the CPU.")
     if dtype is not None:
@@ -50,8 +53,10 @@ def finish(array, dtype=None, requires_grad=False, device=None):
     return result
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False):
-    """A leaf holding a copy of `data`: a number, nested lists, or an array. Floats become float32, ints int64.
+def tensor(
+    data: object, *, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
+) -> Tensor:
+    """Return a leaf holding a copy of `data`: a number, nested lists, or an array. Floats become float32, ints int64.
 
     ValueError for ragged lists; TypeError for elements that are no numbers, or a flag that is no bool.
     """
@@ -67,8 +72,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
     return finish(array, dtype, requires_grad, device)
 
 
-def array_from_python(data, dtype):
-    """An array from a number or nested sequences, in the type PyTorch would choose."""
+def array_from_python(data: object, dtype: dtypes.dtype | None) -> np.ndarray:
+    """Return an array from a number or nested sequences, in the type PyTorch would choose."""
     flat = []
     shape = collected(data, flat, 0)
     for value in flat:
@@ -89,8 +94,8 @@ def array_from_python(data, dtype):
         raise ValueError("Overflow when unpacking long long") from None
 
 
-def collected(data, into, depth):
-    """The shape of nested sequences, whose elements go into a list; ValueError when they are ragged."""
+def collected(data: object, into: list, depth: int) -> tuple:
+    """Return the shape of nested sequences, whose elements go into a list; ValueError when they are ragged."""
     if isinstance(data, Tensor) and depth:
         if data.array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
@@ -111,8 +116,8 @@ def collected(data, into, depth):
     return (len(data), *first)
 
 
-def as_tensor(data, dtype=None, device=None):
-    """`data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
+def as_tensor(data: np.ndarray, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
+    """Return `data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype is dtype else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or numpy_type(dtype) == data.dtype):
@@ -120,8 +125,8 @@ def as_tensor(data, dtype=None, device=None):
     return tensor(data, dtype=dtype, device=device)
 
 
-def with_known_type(array):
-    """The array, its type the very object that this engine compares with: out of a pickle comes an equal one.
+def with_known_type(array: np.ndarray) -> np.ndarray:
+    """Return the array, its type the very object that this engine compares with: out of a pickle comes an equal one.
 
     Else each operation with it would find two types and convert. TypeError for types that this engine does not have.
     """
@@ -129,8 +134,8 @@ def with_known_type(array):
     return array if array.dtype is kind else array.view(kind)
 
 
-def from_numpy(array):
-    """A tensor on the array's own memory: writing to one changes the other, and no version is counted.
+def from_numpy(array: Tensor | np.ndarray | list) -> Tensor:
+    """Return a tensor on the array's own memory: writing to one changes the other, and no version is counted.
 
     ValueError for an array that is walked backwards: no tensor can be.
     """
@@ -150,8 +155,8 @@ def from_numpy(array):
     return result
 
 
-def sizes_from(sizes):
-    """A shape from `(2, 3)` or `((2, 3),)`."""
+def sizes_from(sizes: tuple) -> tuple:
+    """Return a shape from `(2, 3)` or `((2, 3),)`."""
     if len(sizes) == 1 and type(sizes[0]) is not int and not isinstance(sizes[0], np.integer | Tensor):
         sizes = sizes[0]
     try:
@@ -161,8 +166,8 @@ def sizes_from(sizes):
         raise TypeError(f"argument 'size' must be tuple of ints, not {type(wrong).__name__}") from None
 
 
-def shape_from(sizes):
-    """The shape of new memory; RuntimeError when a dimension is negative."""
+def shape_from(sizes: tuple) -> tuple:
+    """Return the shape of new memory; RuntimeError when a dimension is negative."""
     sizes = sizes_from(sizes)
     for n in sizes:
         if n < 0:
@@ -170,20 +175,29 @@ def shape_from(sizes):
     return sizes
 
 
-def zeros(*sizes, size=None, dtype=None, device=None, requires_grad=False):
-    """Zeros of the given shape, float32 unless told otherwise."""
+def zeros(
+    *sizes, size: Sizes | None = None, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return zeros of the given shape, float32 unless told otherwise."""
     size = shape_from(sizes if size is None else (size,))
     return finish(np.zeros(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
-def ones(*sizes, size=None, dtype=None, device=None, requires_grad=False):
-    """Ones of the given shape, float32 unless told otherwise."""
+def ones(
+    *sizes, size: Sizes | None = None, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return ones of the given shape, float32 unless told otherwise."""
     size = shape_from(sizes if size is None else (size,))
     return finish(np.ones(size, numpy_type(dtype)), dtype, requires_grad, device)
 
 
-def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
-    """One value everywhere; its kind decides the type unless told otherwise."""
+def full(
+    size: Sizes, fill_value: Number, *, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return one value everywhere; its kind decides the type unless told otherwise."""
     if isinstance(size, int):
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     if isinstance(fill_value, Tensor):
@@ -192,14 +206,20 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False):
     return finish(np.full(shape_from((size,)), fill_value, kind), dtype, requires_grad, device)
 
 
-def eye(n, m=None, *, dtype=None, device=None, requires_grad=False):
-    """Ones on the diagonal, zeros elsewhere."""
+def eye(
+    n: int, m: int | None = None, *, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return ones on the diagonal, zeros elsewhere."""
     n, m = shape_from((n, n if m is None else m))
     return finish(np.eye(n, m, dtype=numpy_type(dtype)), dtype, requires_grad, device)
 
 
-def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
-    """start, start + step, ... up to but without end; int64 when all are integers."""
+def arange(
+    start: float | None = None, end: Operand | None = None, step: int = 1, *, dtype: dtypes.dtype | None = None,
+    device: object = None, requires_grad: bool = False,
+) -> Tensor:
+    """Return start, start + step, ... up to but without end; int64 when all are integers."""
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
@@ -212,8 +232,11 @@ def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_gr
     return finish(np.arange(start, end, step).astype(kind), dtype, requires_grad, device)
 
 
-def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
-    """`steps` numbers from start to end, both included, at equal distances: the second half counted from the end."""
+def linspace(
+    start: float, end: Operand, steps: int, *, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return `steps` numbers from start to end, both included, at equal distances: the second half from the end."""
     kind = numpy_type(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -224,24 +247,27 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     return finish((numbers if steps != 1 else np.full(1, start)).astype(kind), dtype, requires_grad, device)
 
 
-def layout(input):
-    """How NumPy shall lay out a tensor like `input`: the same way, but in rows when its elements share places."""
+def layout(input: Tensor) -> str:
+    """Return how NumPy shall lay out a tensor like `input`: the same way, but in rows if its elements share places."""
     return "C" if 0 in input.array.strides else "K"
 
 
-def full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False):
-    """One value in the shape and type of `input`."""
+def full_like(
+    input: Tensor, fill_value: Number, *, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return one value in the shape and type of `input`."""
     filled = np.full_like(writable_array(input), fill_value, numpy_type(dtype, input.array.dtype), order=layout(input))
     return finish(filled, dtype, requires_grad, device)
 
 
-def zeros_like(input, **options):
-    """Zeros in the shape and type of `input`; requires_grad is not inherited."""
+def zeros_like(input: Tensor, **options) -> Tensor:
+    """Return zeros in the shape and type of `input`; requires_grad is not inherited."""
     return full_like(input, 0, **options)
 
 
-def ones_like(input, **options):
-    """Ones in the shape and type of `input`; requires_grad is not inherited."""
+def ones_like(input: Tensor, **options) -> Tensor:
+    """Return ones in the shape and type of `input`; requires_grad is not inherited."""
     return full_like(input, 1, **options)
 
 
@@ -251,25 +277,23 @@ empty, empty_like = zeros, zeros_like  # memory that holds zeros, so that nothin
 # --- in an old tensor's type, and as old programs write it ------------------------------------------------------
 
 
-def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
-    """A tensor without dimensions."""
-    return full((), s, dtype=dtype or dtypes.default, device=device, requires_grad=requires_grad)
-
-
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
-    """A tensor of what there is: without a copy, if obj is a tensor or an array of that dtype. copy=True makes one."""
+def asarray(
+    obj: object, *, dtype: dtypes.dtype | None = None, device: object = None, copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """Return a tensor of what there is: without a copy, if obj is a tensor or array of that dtype, unless copy=True."""
     result = as_tensor(obj, dtype, device)
     result = result.clone() if copy else result
     return result if requires_grad in (None, result.requires_grad) else result.detach().requires_grad_(requires_grad)
 
 
-def new(input, *data, device=None):
-    """A tensor in this one's dtype: from a sequence or a tensor, or of a shape given by numbers, holding zeros."""
+def new(input: Tensor, *data, device: object = None) -> Tensor:
+    """Return a tensor in this one's dtype: from a sequence or a tensor, or of a shape given by numbers, of zeros."""
     return legacy_tensor(input.dtype, data, device)
 
 
-def legacy_tensor(dtype, data, device=None):
-    """What torch.Tensor(...) and `new` make."""
+def legacy_tensor(dtype: dtypes.dtype, data: object, device: object = None) -> Tensor:
+    """Return what torch.Tensor(...) and `new` make."""
     if len(data) == 1 and isinstance(data[0], Tensor):
         return rows.alias(data[0])
     if len(data) == 1 and isinstance(data[0], float | bool | None):
@@ -280,7 +304,7 @@ def legacy_tensor(dtype, data, device=None):
 
 
 def _constructor(cls, *data):
-    """`torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
+    """Return `torch.Tensor([1, 2])`, as old programs write it: float numbers from a sequence, or memory of a shape."""
     if cls is not Tensor:
         raise errors.not_supported("subclasses of Tensor", "Write a function of tensors, or a Module that holds them.")
     return legacy_tensor(dtypes.default, data)
@@ -292,15 +316,15 @@ Tensor.__new__ = _constructor
 # --- random ------------------------------------------------------------------------------------------------
 
 
-def source_of(generator=None):
-    """The module that draws, and a source of random numbers, or the one that all share."""
+def source_of(generator: object = None) -> tuple:
+    """Return the module that draws, and a source of random numbers, or the one that all share."""
     from course_lib.surface import generator as sources  # here, because not every program draws
 
     return sources, sources.source_of(generator)
 
 
-def even_values(input, low, high, generator=None):
-    """An array of numbers spread evenly over [low, high), to be written over `input`."""
+def even_values(input: Tensor, low: float, high: float, generator: object = None) -> np.ndarray:
+    """Return an array of numbers spread evenly over [low, high), to be written over `input`."""
     floating("check_uniform_bounds", input.dtype)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -309,8 +333,8 @@ def even_values(input, low, high, generator=None):
     return draw.in_memory_order(draw.fractions(source, like.size, like.dtype) * (high - low) + low, like)
 
 
-def normal_values(input, mean, std, generator=None):
-    """An array of normal numbers, to be written over `input`."""
+def normal_values(input: Tensor, mean: float, std: float, generator: object = None) -> np.ndarray:
+    """Return an array of normal numbers, to be written over `input`."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     floating("normal_kernel_cpu", input.dtype)
@@ -319,35 +343,44 @@ def normal_values(input, mean, std, generator=None):
     return draw.in_memory_order(drawn * like.dtype.type(std) + like.dtype.type(mean), like)
 
 
-def manual_seed(seed):
+def manual_seed(seed: float) -> object:
     """Begin the random numbers of the shared source anew: the same as PyTorch's, for the same seed."""
     return source_of()[1].manual_seed(int(seed))
 
 
-def floating(kernel, dtype):
-    """The NumPy type for random numbers; NotImplementedError for integers, in the words of PyTorch's kernels."""
+def floating(kernel: str, dtype: dtypes.dtype | None) -> np.dtype:
+    """Return the NumPy type for random numbers; NotImplementedError for integers, in the words of PyTorch's kernels."""
     kind = numpy_type(dtype)
     if kind.kind != "f":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.FROM_NUMPY[kind].title}'")
     return kind
 
 
-def randn(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
-    """Normal random numbers with mean 0 and standard deviation 1."""
+def randn(
+    *sizes, size: Sizes | None = None, generator: object = None, dtype: dtypes.dtype | None = None,
+    device: object = None, requires_grad: bool = False,
+) -> Tensor:
+    """Return normal random numbers with mean 0 and standard deviation 1."""
     size = shape_from(sizes if size is None else (size,))
     kind, (draw, source) = floating("normal_kernel_cpu", dtype), source_of(generator)
     return finish(draw.normals(source, math.prod(size), kind, True).reshape(size), dtype, requires_grad, device)
 
 
-def rand(*sizes, size=None, generator=None, dtype=None, device=None, requires_grad=False):
-    """Random numbers spread evenly over [0, 1)."""
+def rand(
+    *sizes, size: Sizes | None = None, generator: object = None, dtype: dtypes.dtype | None = None,
+    device: object = None, requires_grad: bool = False,
+) -> Tensor:
+    """Return random numbers spread evenly over [0, 1)."""
     size = shape_from(sizes if size is None else (size,))
     kind, (draw, source) = floating("check_uniform_bounds", dtype), source_of(generator)
     return finish(draw.fractions(source, math.prod(size), kind).reshape(size), dtype, requires_grad, device)
 
 
-def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Random integers from low up to but without high."""
+def randint(
+    low: int, high: int | tuple | None = None, size: Sizes | None = None, *, generator: object = None,
+    dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False,
+) -> Tensor:
+    """Return random integers from low up to but without high."""
     if size is None:
         low, high, size = 0, low, high
     if low >= high:
@@ -357,17 +390,26 @@ def randint(low, high=None, size=None, *, generator=None, dtype=None, device=Non
     return finish(drawn, dtype or dtypes.int64, requires_grad, device)
 
 
-def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """The numbers 0 to n - 1 in random order."""
+def randperm(
+    n: int, *, generator: object = None, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return the numbers 0 to n - 1 in random order."""
     draw, source = source_of(generator)
     return finish(draw.permutation(source, *shape_from((n,))), dtype or dtypes.int64, requires_grad, device)
 
 
-def randn_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Normal random numbers in the shape and type of `input`, laid out like it."""
+def randn_like(
+    input: Tensor, *, generator: object = None, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return normal random numbers in the shape and type of `input`, laid out like it."""
     return finish(normal_values(zeros_like(input, dtype=dtype), 0, 1, generator), None, requires_grad, device)
 
 
-def rand_like(input, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
+def rand_like(
+    input: Tensor, *, generator: object = None, dtype: dtypes.dtype | None = None, device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return random numbers in [0, 1) in the shape and type of `input`, laid out like it."""
     return finish(even_values(zeros_like(input, dtype=dtype), 0, 1, generator), None, requires_grad, device)

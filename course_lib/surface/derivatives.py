@@ -274,11 +274,11 @@ row("squeeze_fresh(self, dim)", "kernels.copy_shaped(self, self.shape[1:])", nod
     self="unsqueeze_to(grad, self_sym_sizes, dim)")
 row("repeat(self, repeats)", "np.array(np.tile(self, repeats), order='C')", elementwise=False,
     self="sum_repeats(grad, self_sym_sizes, repeats)")
-row("triu(self, diagonal=0)", "kernels.triangle(np.triu, self, diagonal)", names="function method", elementwise=False,
-    in_place=True,
+row("triu(self, diagonal: int=0)", "kernels.triangle(np.triu, self, diagonal)", names="function method",
+    elementwise=False, in_place=True,
     self="triu(grad, diagonal)")
-row("tril(self, diagonal=0)", "kernels.triangle(np.tril, self, diagonal)", names="function method", elementwise=False,
-    in_place=True,
+row("tril(self, diagonal: int=0)", "kernels.triangle(np.tril, self, diagonal)", names="function method",
+    elementwise=False, in_place=True,
     self="tril(grad, diagonal)")
 row("scatter_add(self, dim: dim, index: Tensor, src)", "kernels.scatter_add(self, dim, index, src)",
     names="function method in_place", elementwise=False, in_place=True,

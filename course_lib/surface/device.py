@@ -36,8 +36,8 @@ cuda.is_available = lambda: False
 cuda.__getattr__, cuda.__dir__ = doors("torch.cuda", ["is_available"])
 
 
-def get_default_dtype():
-    """The type of new floating tensors: float32."""
+def get_default_dtype() -> dtypes.dtype:
+    """Return the type of new floating tensors: float32."""
     return dtypes.default
 
 
@@ -51,12 +51,12 @@ class layout:
 strided = layout()
 
 
-def get_num_threads():
-    """1: this engine computes in the thread that asks."""
+def get_num_threads() -> int:
+    """Return 1: this engine computes in the thread that asks."""
     return 1
 
 
-def set_num_threads(n):
-    """Here for programs that set it; there is always one. RuntimeError for less than one."""
+def set_num_threads(n: int) -> None:
+    """Accept the call of programs that set it; there is always one. RuntimeError for less than one."""
     if n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")

@@ -23,8 +23,8 @@ LIST_AS_TUPLE = "Using a non-tuple sequence for multidimensional indexing is dep
 # --- reading -----------------------------------------------------------------------------------------------
 
 
-def getitem(tensor, index):
-    """`tensor[index]`: a view for numbers, slices, None and ...; a copy when a tensor or a list takes part."""
+def getitem(tensor: Tensor, index: object) -> Tensor:
+    """Return `tensor[index]`: a view for numbers, slices, None and ...; a copy when a tensor or a list takes part."""
     if type(index) is slice:
         return take_slice(tensor, 0, index)
     if type(index) is int and tensor.array.ndim:
@@ -35,7 +35,7 @@ def getitem(tensor, index):
     return rows.alias(tensor) if view is tensor else view
 
 
-def apply_simple(tensor, index):
+def apply_simple(tensor: Tensor, index: object) -> tuple:
     """Apply numbers, slices, None and ...; return the view and the index tensors left, None where there is none."""
     parts = list(index) if isinstance(index, tuple) or counts_as_tuple(index) else [index]
     if tensor.array.ndim == 0 and len(parts) == 1 and is_mask(parts[0]) and parts[0].ndim == 0:
@@ -67,8 +67,8 @@ def apply_simple(tensor, index):
     return tensor, indices
 
 
-def counts_as_tuple(index):
-    """True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
+def counts_as_tuple(index: object) -> bool:
+    """Return True for a short list with tensors, lists, slices, ... or None in it: an index for each dimension."""
     if not isinstance(index, list) or len(index) >= 32:
         return False
     counts = any(isinstance(i, Tensor | list | tuple | range | slice) or i is Ellipsis or i is None for i in index)
@@ -77,27 +77,27 @@ def counts_as_tuple(index):
     return counts
 
 
-def dimensions_used(part):
-    """How many dimensions of the tensor an index part stands for."""
+def dimensions_used(part: object) -> int:
+    """Return how many dimensions of the tensor an index part stands for."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if is_mask(part) else 1
 
 
-def is_mask(part):
-    """True for a bool tensor or array."""
+def is_mask(part: object) -> bool:
+    """Return True for a bool tensor or array."""
     return isinstance(part, Tensor | np.ndarray) and part.dtype in (dtypes.bool_, dtypes.BOOL)
 
 
-def is_number(part):
-    """True for an index that selects one place: an int, or an integer tensor without dimensions."""
+def is_number(part: Tensor | float | list) -> bool:
+    """Return True for an index that selects one place: an int, or an integer tensor without dimensions."""
     if isinstance(part, Tensor):
         return part.array.ndim == 0 and part.array.dtype.kind == "i"
     return isinstance(part, int | np.integer) and not isinstance(part, bool)
 
 
-def index_tensor(part):
-    """An index tensor from a tensor, a list or an array."""
+def index_tensor(part: Tensor | float | list) -> Tensor:
+    """Return an index tensor from a tensor, a list or an array."""
     from course_lib.surface.creation import tensor
 
     if not isinstance(part, Tensor):
@@ -113,16 +113,16 @@ def index_tensor(part):
     return part
 
 
-def take_index(tensor, dim, index, named_dim):
-    """One place along a dimension; IndexError when there is no such place, with PyTorch's number for the dimension."""
+def take_index(tensor: Tensor, dim: int, index: int, named_dim: int) -> Tensor:
+    """Return one place along a dimension; IndexError, with PyTorch's number for the dimension, if there is none."""
     length = tensor.array.shape[dim]
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of bounds for dimension {named_dim} with size {length}")
     return rows.select(tensor, dim, index % length)
 
 
-def take_slice(tensor, dim, part, skip_whole=False):
-    """A slice of a dimension; ValueError for a step that is not positive."""
+def take_slice(tensor: Tensor, dim: int, part: slice, skip_whole: bool = False) -> Tensor:
+    """Return a slice of a dimension; ValueError for a step that is not positive."""
     if tensor.array.ndim == 0:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if part.step == 0:
@@ -141,14 +141,14 @@ class NodeOfPlaces(Node):
 
     __slots__ = ("saved_indices",)
 
-    def apply(self, grad):
+    def apply(self, grad: np.ndarray) -> tuple:
         return tuple(None if g is None else g.array for g in self.apply_to_tensors(new_tensor(grad)))
 
-    def unpacked(self):
-        """The index tensors that are kept, after the version check."""
+    def unpacked(self) -> list:
+        """Return the index tensors that are kept, after the version check."""
         return [s and s.unpack(self) for s in self.saved_indices]
 
-    def release(self):
+    def release(self) -> None:
         self.saved_indices = [s and FREED for s in self.saved_indices]
 
 
@@ -158,12 +158,12 @@ class IndexBackward0(NodeOfPlaces):
     __slots__ = ("saved_self_sym_sizes",)
     saved_names, saved_tensor_names = ("indices", "self_sym_sizes"), ("indices",)
 
-    def apply(self, grad):
+    def apply(self, grad: np.ndarray) -> tuple:
         whole = np.zeros(self.saved_self_sym_sizes, grad.dtype)
         add_at(whole, numpy_index(self.unpacked()), grad)
         return (whole,)
 
-    def apply_to_tensors(self, grad):
+    def apply_to_tensors(self, grad: Tensor) -> tuple:
         whole = new_tensor(np.zeros(self.saved_self_sym_sizes, grad.array.dtype))
         return (put_(whole, self.unpacked(), grad, accumulate=True, kind=IndexPutImplBackward0),)
 
@@ -171,7 +171,7 @@ class IndexBackward0(NodeOfPlaces):
 add_slot_properties(IndexBackward0)
 
 
-def add_at(whole, index, values):
+def add_at(whole: np.ndarray, index: tuple, values: np.ndarray) -> None:
     """Add the gradient of what an index named at its places: whole rows are quicker by themselves."""
     first = index[0]
     if len(index) == 1 and first.dtype == np.int64:
@@ -180,19 +180,19 @@ def add_at(whole, index, values):
         np.add.at(whole, index, values)
 
 
-def numpy_index(indices):
-    """The index as NumPy takes it."""
+def numpy_index(indices: list) -> tuple:
+    """Return the index as NumPy takes it."""
     return tuple(slice(None) if i is None else i.array for i in indices)
 
 
-def in_pytorchs_words(error):
-    """The IndexError for what NumPy says of an index."""
+def in_pytorchs_words(error: object) -> object:
+    """Return the IndexError for what NumPy says of an index."""
     text = str(error).replace("for axis", "for dimension").replace("indexing arrays", "indexing tensors")
     return IndexError(text.replace("boolean index did not match", "the shape of the mask does not match the"))
 
 
-def take(tensor, indices):
-    """Elements at the places that index tensors name, in new memory."""
+def take(tensor: Tensor, indices: list) -> Tensor:
+    """Return elements at the places that index tensors name, in new memory."""
     try:
         array = tensor.array[numpy_index(indices)]
     except IndexError as error:
@@ -213,15 +213,15 @@ def take(tensor, indices):
 # --- writing -----------------------------------------------------------------------------------------------
 
 
-def check_apart(tensor, *others):
-    """RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
+def check_apart(tensor: Tensor, *others) -> None:
+    """Raise RuntimeError when a tensor to be written to has an element in common with what is read meanwhile."""
     memory = writable_array(tensor)
     if any(isinstance(other, Tensor) and overlaps(memory, writable_array(other)) for other in others):
         raise RuntimeError(OVERLAPS_OPERAND)
 
 
-def setitem(tensor, index, value):
-    """`tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
+def setitem(tensor: Tensor, index: object, value: Tensor | float | str) -> None:
+    """Set `tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | np.integer):
             raise TypeError(f"can't assign a {type_name(value)} to a {tensor.type()}")
@@ -238,16 +238,16 @@ def setitem(tensor, index, value):
         view.copy_(spread(value, view.array.shape))
 
 
-def spread(value, shape):
-    """An assigned value in the shape of the place it goes to; it may have more leading dimensions of length 1."""
+def spread(value: Tensor, shape: tuple) -> Tensor:
+    """Return an assigned value in the shape of its place; it may have more leading dimensions of length 1."""
     if value.array.shape == shape or not value.array.ndim:
         return value
     value = rows.view(value, without_ones(value))
     return value if value.array.shape == shape else rows.expand(value, shape)
 
 
-def without_ones(value):
-    """A value's sizes without leading dimensions of length 1."""
+def without_ones(value: Tensor) -> tuple:
+    """Return a value's sizes without leading dimensions of length 1."""
     sizes = value.array.shape
     while sizes and sizes[0] == 1:
         sizes = sizes[1:]
@@ -260,7 +260,7 @@ class IndexPutBackward0(NodeOfPlaces):
     __slots__ = ("saved_accumulate", "value_form")
     saved_names, saved_tensor_names = ("accumulate", "indices"), ("indices",)
 
-    def apply_to_tensors(self, grad):
+    def apply_to_tensors(self, grad: Tensor) -> tuple:
         indices, (into, value) = self.unpacked(), self.edges
         grad_self = grad_value = None
         if into is not None:
@@ -269,8 +269,8 @@ class IndexPutBackward0(NodeOfPlaces):
             grad_value = self.fit_value(take(grad, indices))
         return grad_self, grad_value
 
-    def fit_value(self, part):
-        """The gradient of the part that was written, in the form of the value, which may have had leading ones."""
+    def fit_value(self, part: Tensor) -> Tensor:
+        """Return the gradient of the part that was written, in the form of the value, which may have leading ones."""
         shape, dtype = self.value_form
         extra = max(len(shape) - len(part.shape), 0)
         fitted = unbroadcast(part, shape[extra:], dtype)
@@ -286,7 +286,9 @@ class IndexPutImplBackward0(IndexPutBackward0):
     __slots__ = ()
 
 
-def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
+def put_(
+    tensor: Tensor, indices: list, value: Tensor | float, accumulate: bool = False, kind: type = IndexPutBackward0
+) -> Tensor:
     """Write (or add) `value` at the places that index tensors name. In place; the indices are kept."""
     is_tensor = isinstance(value, Tensor)
     values = value.array if is_tensor else value
@@ -328,6 +330,6 @@ def put_(tensor, indices, value, accumulate=False, kind=IndexPutBackward0):
     return tensor
 
 
-def keep_all(indices):
-    """The index tensors saved, one slot each; None stays None."""
+def keep_all(indices: list) -> list:
+    """Return the index tensors saved, one slot each; None stays None."""
     return [None if index is None else SavedVariable.of(index) for index in indices]

@@ -8,7 +8,7 @@ import numpy as np
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.messages import type_name
 from course_lib.engine import grad_mode
-from course_lib.engine.arguments import dimension
+from course_lib.engine.arguments import Operand, dimension
 from course_lib.engine.build import rows
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
@@ -25,15 +25,15 @@ class CatBackward0(Node):
     __slots__ = ("saved_dim", "lengths", "input_metadata")
     saved_names = ("dim",)
 
-    def apply(self, grad):
+    def apply(self, grad: np.ndarray) -> tuple:
         pieces, end = [], 0
         for length in self.lengths:
             start, end = end, end + (length or 0)
             pieces.append(self.piece(grad, start, end, length))
         return tuple(pieces)
 
-    def piece(self, grad, start, end, length):
-        """One input's stretch; an empty vector may stand among tensors of any shape, and its length is None."""
+    def piece(self, grad: np.ndarray, start: int, end: Operand, length: int) -> np.ndarray:
+        """Return one input's stretch; an empty vector may stand among tensors of any shape, and its length is None."""
         if isinstance(grad, Tensor):
             return new_tensor(np.zeros(0, grad.array.dtype)) if length is None else rows.slice_dim(
                 grad, self.saved_dim, start, end, 1
@@ -47,7 +47,7 @@ class StackBackward0(Node):
     __slots__ = ("saved_dim", "input_metadata")
     saved_names = ("dim",)
 
-    def apply(self, grad):
+    def apply(self, grad: Tensor | np.ndarray) -> tuple:
         if isinstance(grad, Tensor):
             return tuple(rows.select(grad, self.saved_dim, i) for i in range(len(self.edges)))
         return tuple(np.moveaxis(grad, self.saved_dim, 0))
@@ -57,8 +57,8 @@ add_slot_properties(CatBackward0)
 add_slot_properties(StackBackward0)
 
 
-def tensor_list(name, tensors):
-    """The inputs of cat or stack, checked."""
+def tensor_list(name: str, tensors: Tensor | list | tuple) -> list:
+    """Return the inputs of cat or stack, checked."""
     if not isinstance(tensors, list | tuple):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(tensors)}")
     for position, tensor in enumerate(tensors):
@@ -70,8 +70,8 @@ def tensor_list(name, tensors):
     return list(tensors)
 
 
-def cat(tensors, dim=0):
-    """The tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
+def cat(tensors: Tensor | list, dim: int = 0) -> Tensor:
+    """Return the tensors one after the other along a dimension; RuntimeError when other dimensions differ."""
     tensors = tensor_list("cat", tensors)
     kept = [t for t in tensors if t.array.shape != (0,)] or tensors[:1]
     dim, first = dimension(kept[0], dim), kept[0].array.shape
@@ -94,8 +94,8 @@ def cat(tensors, dim=0):
     return joined(result, CatBackward0, tensors, dim, lengths)
 
 
-def stack(tensors, dim=0):
-    """The tensors side by side along a new dimension; RuntimeError when their shapes differ."""
+def stack(tensors: list | tuple, dim: int = 0) -> Tensor:
+    """Return the tensors side by side along a new dimension; RuntimeError when their shapes differ."""
     tensors = tensor_list("stack", tensors)
     dim, first = dimension(tensors[0], dim, extra=1), tensors[0].array.shape
     for position, tensor in enumerate(tensors):
@@ -109,8 +109,8 @@ def stack(tensors, dim=0):
     return joined(result, StackBackward0, tensors, dim)
 
 
-def arrays_of_one_type(kept, tensors):
-    """The arrays of the tensors that are kept, in the common type of all."""
+def arrays_of_one_type(kept: list, tensors: list) -> list:
+    """Return the arrays of the tensors that are kept, in the common type of all."""
     first = tensors[0].array.dtype
     if all([t.array.dtype is first for t in tensors]):
         return [t.array for t in kept]
@@ -118,7 +118,7 @@ def arrays_of_one_type(kept, tensors):
     return [t.array.astype(wanted, copy=False) for t in kept]
 
 
-def joined(result, node_class, tensors, dim, lengths=None):
+def joined(result: Tensor, node_class: type, tensors: list, dim: int, lengths: list | None = None) -> Tensor:
     """Record cat or stack."""
     if state.recording <= 0:
         return result if state.recording == 0 else mark_inference(result)

@@ -54,15 +54,15 @@ SAME = dict(
 )  # fmt: skip
 
 
-def other_spelling(module, name):
-    """The name that is here and does the same, or None: torch.mul for torch.multiply."""
+def other_spelling(module: str, name: str) -> str | None:
+    """Return the name that is here and does the same, or None: torch.mul for torch.multiply."""
     ending = "_" if module == "torch.Tensor" and name.endswith("_") else ""
     same = SAME.get(name.removesuffix(ending))
     return None if same is None or same + ending in left_out(module) else f"{module}.{same}{ending}"
 
 
-def read_sections(path):
-    """{module: [names]} from a file of names: see its first line."""
+def read_sections(path: object) -> dict:
+    """Return {module: [names]} from a file of names: see its first line."""
     sections = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -75,7 +75,7 @@ def read_sections(path):
 NOT_NEEDED = read_sections(Path(__file__).with_suffix(".txt"))
 
 
-def left_out(module):
+def left_out(module: str) -> list:
     """List the names of a module that are answered with a sentence. A name of left_out.txt that a row has is not."""
     found = INSTEAD.get(module, {}) | dict.fromkeys(NOT_NEEDED.get(module, []))
     if module == "torch":
@@ -85,8 +85,8 @@ def left_out(module):
     return [*found]
 
 
-def doors(module, names):
-    """The `__getattr__` and `__dir__` of a library: it lists its names, and for others it says what to do instead."""
+def doors(module: str, names: list) -> tuple:
+    """Return a library's `__getattr__` and `__dir__`: it lists its names, and for others it says what to do instead."""
 
     def __getattr__(name):
         raise missing(module, name)
@@ -97,8 +97,8 @@ def doors(module, names):
     return __getattr__, __dir__
 
 
-def missing(module, name):
-    """The error for a name that a module does not have: with what to do, if the name is PyTorch's and known here.
+def missing(module: str, name: str) -> object:
+    """Return the error for a name that a module does not have: with what to do, if the name is PyTorch's.
 
     `module` is written as in PyTorch, "torch.autograd".
     """

@@ -4,6 +4,7 @@ PyTorch: torch/_tensor.py, torch/csrc/autograd/generated/python_variable_methods
 """
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,7 +26,7 @@ state = grad_mode.state
 DEVICE = device
 
 
-def method(function):
+def method(function: Callable) -> Callable:
     """Make a function a method of Tensor, under its own name."""
     function.__qualname__ = f"Tensor.{function.__name__}"
     setattr(Tensor, function.__name__, function)
@@ -173,49 +174,52 @@ class _Methods:
 
     # --- shape
 
-    def size(self, dim=None):
-        """The shape, or the length of one dimension."""
+    def size(self, dim: int | None = None) -> tuple | int:
+        """Return the shape, or the length of one dimension."""
         return self.shape if dim is None else self.array.shape[dimension(self, dim)]
 
-    def stride(self, dim=None):
-        """How many elements to step over to get to the next one, for each dimension."""
+    def stride(self, dim: int | None = None) -> int | tuple:
+        """Return how many elements to step over to get to the next one, for each dimension."""
         strides = strides_of(writable_array(self)) if self.array.size else packed_strides(self.array.shape)
         return strides if dim is None else strides[dimension(self, dim)]
 
-    def dim(self):
+    def dim(self) -> int:
         """Return the number of dimensions."""
         return self.array.ndim
 
-    def numel(self):
+    def numel(self) -> int:
         """Return the number of elements."""
         return self.array.size
 
-    def element_size(self):
+    def element_size(self) -> int:
         """Return the bytes of one element."""
         return self.array.itemsize
 
-    def view_as(self, other):
+    def view_as(self, other: Tensor) -> Tensor:
         """View the tensor in the shape of another."""
         return functions.view(self, other.shape)
 
-    def expand_as(self, other):
+    def expand_as(self, other: Tensor) -> Tensor:
         """Expand the tensor to the shape of another."""
         return functions.expand(self, other.shape)
 
-    def where(self, condition, other):
+    def where(self, condition: Tensor, other: Tensor) -> Tensor:
         """Take the tensor's elements where the condition holds, those of another elsewhere."""
         return functions.where(tensor_argument("where", "condition", condition), self, other)
 
-    def contiguous(self):
-        """The tensor itself if its memory is in row-major order, otherwise a copy that is."""
+    def contiguous(self) -> Tensor:
+        """Return the tensor itself if its memory is in row-major order, otherwise a copy that is."""
         if writable_array(self).flags.c_contiguous:
             return self
         return rows.clone_contiguous(self)
 
     # --- type
 
-    def to(self, *args, dtype=None, device=None, copy=False, non_blocking=False):
-        """The tensor in another dtype: itself when it already has it. RuntimeError for any device but the CPU."""
+    def to(
+        self, *args, dtype: dtypes.dtype | None = None, device: object = None, copy: "bool" = False,
+        non_blocking: "bool" = False,
+    ) -> Tensor:
+        """Return the tensor in another dtype: itself if it has it already. RuntimeError for any device but the CPU."""
         copy = copy or [argument for argument in args if isinstance(argument, bool)][1:] == [True]
         for argument in args:
             if isinstance(argument, dtypes.dtype | type):
@@ -235,51 +239,51 @@ class _Methods:
             self = self.detach()  # no gradient leads back from integers, and nothing is recorded
         return rows.to_copy(self, kind)
 
-    def type(self, dtype=None):
-        """The old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
+    def type(self, dtype: dtypes.dtype | None = None) -> Tensor | str:
+        """Return the old-style type name, such as 'torch.FloatTensor'; with a dtype, the tensor converted to it."""
         if dtype is None:
             return self.dtype.tensor_type
         named = {each.tensor_type: each for each in dtypes.FROM_NUMPY.values()}
         return self.to(named.get(dtype, dtype))
 
-    def is_floating_point(self):
+    def is_floating_point(self) -> "bool":
         """Return True for float32 and float64."""
         return self.array.dtype.kind == "f"
 
-    def float(self):
+    def float(self) -> Tensor:
         """Return the tensor as float32: itself when it already is."""
         return self.to(dtypes.float32)
 
-    def double(self):
+    def double(self) -> Tensor:
         """Return the tensor as float64: itself when it already is."""
         return self.to(dtypes.float64)
 
-    def long(self):
+    def long(self) -> Tensor:
         """Return the tensor as int64: itself when it already is."""
         return self.to(dtypes.int64)
 
-    def bool(self):
+    def bool(self) -> Tensor:
         """Return the tensor as bool: itself when it already is."""
         return self.to(dtypes.bool_)
 
-    def cpu(self):
+    def cpu(self) -> Tensor:
         """Return the tensor itself: everything is on the CPU."""
         return self
 
     # --- to Python and NumPy, and back
 
-    def item(self):
-        """The one element as a Python number; RuntimeError when there is not exactly one."""
+    def item(self) -> "float":
+        """Return the one element as a Python number; RuntimeError when there is not exactly one."""
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
         return self.array.item()
 
-    def tolist(self):
+    def tolist(self) -> "float | list":
         """Return nested lists of Python numbers."""
         return self.array.tolist()
 
-    def numpy(self, *, force=False):
-        """The tensor's memory as a NumPy array: writes to it are not counted. RuntimeError if it requires grad."""
+    def numpy(self, *, force: "bool" = False) -> np.ndarray:
+        """Return the tensor's memory as a NumPy array: writes are not counted. RuntimeError if it requires grad."""
         if requires_grad(self) and state.grad_enabled:
             if not force:
                 raise RuntimeError(messages.NUMPY_OF_GRAD)
@@ -293,7 +297,7 @@ class _Methods:
     def __array_wrap__(self, array, *_):
         return creation.from_numpy(np.asarray(array))
 
-    def copy_(self, src, non_blocking=False):
+    def copy_(self, src: Tensor, non_blocking: "bool" = False) -> Tensor:
         """Overwrite the tensor with the elements of another, which may be narrower or of another type."""
         if not isinstance(src, Tensor):
             if not isinstance(src, int | float | np.generic):
@@ -315,8 +319,8 @@ Tensor.itemsize = property(lambda self: self.array.itemsize)
 Tensor.device = property(lambda self: device("cpu"))
 
 
-def reversed_dims(tensor):
-    """All dimensions in reverse order, the old meaning of `.T`."""
+def reversed_dims(tensor: Tensor) -> Tensor:
+    """Return all dimensions in reverse order, the old meaning of `.T`."""
     if tensor.array.ndim != 2:
         text = "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated"
         warn_once(f"{text}. Consider `x.mT` to transpose batches of matrices, or `x.permute(...)`.", stacklevel=3)
@@ -358,8 +362,8 @@ for _name in left_out.left_out("torch.Tensor"):
     setattr(Tensor, _name, LeftOut(_name))
 
 
-def make_facts_read_only():
-    """What is true of a tensor or a node cannot be assigned: a word on it from each property without a setter.
+def make_facts_read_only() -> None:
+    """Refuse to assign what is true of a tensor or a node: give each property without a setter one that raises.
 
     (Any other name can: tensors take attributes of the user's own, a misspelt one, too. PyTorch's do.)
     """
@@ -371,8 +375,8 @@ def make_facts_read_only():
                 setattr(cls, name, value.setter(refuse).deleter(refuse))
 
 
-def refuse_assignment(name, owner, value=None):
-    """AttributeError in the words that C has for it."""
+def refuse_assignment(name: str, owner: Tensor, value: int | None = None) -> None:
+    """Raise AttributeError in the words that C has for it."""
     base = "TensorBase" if isinstance(owner, Tensor) else "_FunctionBase" if hasattr(owner, "_function") else None
     kind = f"torch._C.{base}" if base else type(owner).__name__
     raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")

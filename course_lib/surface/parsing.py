@@ -4,43 +4,29 @@ PyTorch: tools/autograd/gen_python_functions.py, torch/csrc/utils/python_arg_par
 
 Note [Arguments are looked at when a call has failed]
 PyTorch compares the arguments of every call with the forms that a function has. Here a function simply computes. Only
-when that fails are its arguments compared with what parameters of their names take (KINDS). The first that does not
-fit is named in a TypeError. When all of them fit, the error is the function's own. So a right call never waits.
+when that fails are its arguments compared with what its signature says (KINDS). The first that does not fit is named in
+a TypeError. When all of them fit, the error is the function's own. So a right call never waits.
 Other words for a parameter (`axis` for `dim`) are put right in the same place.
 """
 
 import functools
 import inspect
+from collections.abc import Callable
 
 import numpy as np
 
 from course_lib.arrays import dtypes
 from course_lib.arrays.messages import type_name
+from course_lib.engine.arguments import Number, Operand, Sizes, Tensors
+from course_lib.engine.ops import ROWS
 from course_lib.engine.tensor import Tensor
 
-KINDS = {  # what a parameter takes, in words -> the parameters of that kind
-    "Tensor": "input self mat1 mat2 vec vec2 tensor tensor1 tensor2 mask src condition A B x1 x2 bias target query key "
-    "running_mean running_var index weight source out",
-    "Tensor or Number": "other exponent end value min max",
-    "tuple of Tensors": "tensors",
-    "int": "dim dim0 dim1 dim2 k n m steps diagonal offset decimals chunks start_dim end_dim num_samples",
-    "tuple of ints": "size stride dims shifts destination kernel_size padding normalized_shape",
-    "bool": "keepdim descending largest sorted stable accumulate equal_nan unbiased replacement training is_causal",
-    "Number": "negative_slope threshold alpha beta fill_value correction eps rtol atol momentum",
-    "torch.dtype": "dtype",
-}
-KINDS = {parameter: kind for kind, parameters in KINDS.items() for parameter in parameters.split()}
-OTHERWISE = {  # where a parameter of that name takes something else
-    ("select", "index"): "int", ("lerp", "weight"): "Tensor or Number", ("movedim", "source"): "tuple of ints",
-    **{(name, "dim"): "tuple of ints" for name in "sum mean std var amax amin all any norm logsumexp squeeze".split()},
-    **{(name, "other"): "Tensor" for name in "matmul mv dot bmm maximum minimum atan2 equal isclose allclose".split()},
+KINDS = {  # what a signature says of a parameter: what that is called, and what is accepted as such
+    Tensor: ("Tensor", Tensor), Operand: ("Tensor or Number", Operand), Number: ("Number", Operand),
+    int: ("int", int | np.integer | Tensor), Sizes: ("tuple of ints", Sizes), bool: ("bool", bool),
+    Tensors: ("tuple of Tensors", Tensors), dtypes.dtype: ("torch.dtype", dtypes.dtype | type),
 }  # fmt: skip
-NUMBERS = int | float | np.number | np.bool_
-TYPES = {
-    "Tensor": Tensor, "Tensor or Number": Tensor | NUMBERS, "int": int | np.integer | Tensor,
-    "tuple of ints": int | np.integer | Tensor | tuple | list, "bool": bool, "Number": NUMBERS | Tensor,
-    "tuple of Tensors": tuple | list, "torch.dtype": dtypes.dtype | type,
-}  # fmt: skip
+KINDS |= {kind | None: what for kind, what in KINDS.items()}
 WORDS = {"axis": "dim", "keepdims": "keepdim", "input": "self"}
 UNWRAPPED_METHODS = frozenset(
     """
@@ -52,17 +38,18 @@ UNWRAPPED_METHODS = frozenset(
 VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-def argument_error(function, name, method, args, options):
-    """What is wrong with the first argument that is not of its parameter's kind, in words; None when all are."""
+def argument_error(function: Callable, name: str, method: bool, args: tuple, options: dict) -> str | None:
+    """Return what is wrong with the first argument that is not of its parameter's kind, in words; None when all are."""
     try:
-        given = inspect.signature(function).bind_partial(*args, **options).arguments
+        signature = inspect.signature(function)
+        given = signature.bind_partial(*args, **options).arguments
     except TypeError as error:
         return f"{name}(): {error}"
+    kinds = kinds_of(function, signature)
     for position, (parameter, value) in enumerate(given.items(), 0 if method else 1):
-        kind = OTHERWISE.get((name, parameter), KINDS.get(parameter))
-        left_out = value is None and inspect.signature(function).parameters[parameter].default is None
-        fits = kind is None or isinstance(value, TYPES[kind]) and (kind != "tuple of Tensors" or all_are(value))
-        if fits or left_out:
+        kind, accepted = KINDS.get(kinds.get(parameter), (None, object))
+        fits = isinstance(value, accepted) and (kind != "tuple of Tensors" or all_are(value))
+        if fits or value is None and signature.parameters[parameter].default is None:
             continue
         shown = "input" if parameter == "self" else parameter
         place = "" if parameter in options else f" (position {position})"
@@ -70,13 +57,25 @@ def argument_error(function, name, method, args, options):
     return None
 
 
-def all_are(values):
-    """True when every element is a tensor."""
+def kinds_of(function: Callable, signature: inspect.Signature) -> dict:
+    """Return {parameter: its type}, as the signature says, or for an operation of the table its row."""
+    row = ROWS.get(function.__name__.removesuffix("_"))
+    if row is None or not function.__code__.co_filename.startswith("<course_lib operation"):
+        return {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    kinds = dict.fromkeys(row.tensors, Tensor) | dict.fromkeys(row.integers, int) | dict.fromkeys(row.numbers, Number)
+    numbers_too = () if row.only_tensors else row.operands[1:]  # the first must be a tensor
+    return kinds | dict.fromkeys([*numbers_too, *row.names[-1:] * bool(row.of_tensor)], Operand)
+
+
+def all_are(values: list) -> bool:
+    """Return True when every element is a tensor."""
     return all(isinstance(value, Tensor) for value in values)
 
 
-def with_argument_errors(function, name=None, method=False, module="course_lib"):
-    """The function, which answers a call that fails with the argument that is to blame.
+def with_argument_errors(
+    function: Callable, name: str | None = None, method: bool = False, module: str = "course_lib"
+) -> Callable:
+    """Return the function, which answers a call that fails with the argument that is to blame.
 
     module: where users look the function up, which is where pickle will look for it.
     """
@@ -106,12 +105,12 @@ def with_argument_errors(function, name=None, method=False, module="course_lib")
     return _call
 
 
-def takes_only_self(method):
-    """True for a method such as `tanh`: whoever calls it can hand over nothing wrong."""
+def takes_only_self(method: Callable) -> bool:
+    """Return True for a method such as `tanh`: whoever calls it can hand over nothing wrong."""
     code = method.__code__
     return code.co_argcount == 1 and not (code.co_kwonlyargcount or code.co_flags & VARIABLE)
 
 
-def with_argument_errors_later(function):
-    """The same for a function of a module that users import."""
+def with_argument_errors_later(function: Callable) -> Callable:
+    """Return the same for a function of a module that users import."""
     return with_argument_errors(function, module=function.__module__)

@@ -97,7 +97,7 @@ def _zeros_of(x, sizes):
 
 
 def _back_from_strides(grad, sizes, strides, size, stride, ahead):
-    """The gradient of a view by strides, added back at the places it looked at, and read as the input was laid out.
+    """Add the gradient of a view by strides at the places it looked at, and read it as the input was laid out.
 
     ahead: how far the view begins after the input. Elements of the input that lie in one place share its gradient.
     """
@@ -109,7 +109,7 @@ def _back_from_strides(grad, sizes, strides, size, stride, ahead):
 
 
 def _added_at(places, grad, length):
-    """A line of zeros with the gradient added at the places of its elements."""
+    """Return a line of zeros with the gradient added at the places of its elements."""
     return put_(new_tensor(np.zeros(length, grad.array.dtype)), [new_tensor(places)], grad, accumulate=True)
 
 

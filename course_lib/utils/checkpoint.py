@@ -10,6 +10,7 @@ under saved-tensor hooks that keep only numbers; the first number asked for in b
 import contextlib
 import warnings
 import weakref
+from collections.abc import Callable, Iterator
 
 from course_lib.arrays.errors import not_supported
 from course_lib.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
@@ -33,10 +34,10 @@ class _StopRecomputationError(Exception):
 
 
 def checkpoint(
-    function, *args, use_reentrant=None, determinism_check="default", debug=False, early_stop=True,
-    preserve_rng_state=True, context_fn=None, **kwargs,
-):
-    """function(*args, **kwargs), keeping for backward the arguments only.
+    function: Callable, *args, use_reentrant: bool | None = None, determinism_check: str = "default",
+    debug: bool = False, early_stop: bool = True, preserve_rng_state: bool = True, context_fn: object = None, **kwargs,
+) -> Tensor | tuple:
+    """Call function(*args, **kwargs), keeping for backward the arguments only.
 
     use_reentrant=False is the form to use: it works with autograd.grad, keyword arguments and inputs that do not
     require grad, and raises CheckpointError when the second run saves something else. With True the output has
@@ -63,8 +64,8 @@ def checkpoint(
     return segment.first_run(args)
 
 
-def said_or_true(use_reentrant):
-    """What the caller said, or True and a warning."""
+def said_or_true(use_reentrant: bool | None) -> bool:
+    """Return what the caller said, or True and a warning."""
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
@@ -75,8 +76,11 @@ def said_or_true(use_reentrant):
     return use_reentrant is None or use_reentrant
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, *, preserve_rng_state=True):
-    """A chain of modules in so many pieces of equal length, all but the last checkpointed."""
+def checkpoint_sequential(
+    functions: object, segments: int, input: Tensor, use_reentrant: bool | None = None, *,
+    preserve_rng_state: bool = True,
+) -> Tensor:
+    """Return a chain of modules in so many pieces of equal length, all but the last checkpointed."""
     use_reentrant, functions = said_or_true(use_reentrant), list(functions)
     length = len(functions) // segments
 
@@ -98,14 +102,14 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, *, pre
 # --- random numbers ----------------------------------------------------------------------------------------
 
 
-def random_state():
-    """Where the stream of random numbers stands."""
+def random_state() -> tuple:
+    """Return where the stream of random numbers stands."""
     return creation.source_of()[1].place
 
 
 @contextlib.contextmanager
-def replayed(saved):
-    """The random numbers from a remembered place on; afterwards the stream goes on where it was."""
+def replayed(saved: tuple) -> Iterator:
+    """Replay the random numbers from a remembered place on; afterwards the stream goes on where it was."""
     if saved is None:
         yield
         return
@@ -148,29 +152,29 @@ class Segment:
         self.places = []  # a weak reference to the place of each: it dies with its node
         self.runs = weakref.WeakKeyDictionary()  # backward pass -> {number: what its second run saved}
 
-    def first_run(self, args):
+    def first_run(self, args: tuple) -> Tensor | tuple:
         """Run the function; its nodes keep places instead of tensors."""
         with saved_tensors_hooks(self.pack, self.unpack), self.log.first() if self.log else contextlib.nullcontext():
             return self.function(*args, **self.kwargs)
 
     @staticmethod
-    def keep(arg):
-        """An argument as a node would keep it: tensors with their version, and packed by the hooks around the call."""
+    def keep(arg: Tensor) -> PackedVariable | SavedVariable:
+        """Return an argument as a node would keep it: tensors with version, packed by the hooks around the call."""
         if not isinstance(arg, Tensor):
             return arg
         if state.saved_tensor_hooks:
             return PackedVariable(arg, *state.saved_tensor_hooks[-1])
         return SavedVariable.of(arg)
 
-    def pack(self, tensor):
+    def pack(self, tensor: Tensor) -> _Place:
         """Note the form of a tensor and keep its place."""
         place = _Place(len(self.places))
         self.forms.append(form_of(tensor))
         self.places.append(weakref.ref(place))
         return place
 
-    def unpack(self, place):
-        """The tensor of a place. With debug=True a CheckpointError tells what both runs did."""
+    def unpack(self, place: _Place) -> Tensor:
+        """Return the tensor of a place. With debug=True a CheckpointError tells what both runs did."""
         try:
             return self.take(place)
         except CheckpointError as error:
@@ -178,8 +182,8 @@ class Segment:
                 raise
             raise CheckpointError(self.log.report(error)) from error
 
-    def take(self, place):
-        """The tensor of a place, once for each backward pass: the first place asked for runs the segment again.
+    def take(self, place: _Place) -> Tensor:
+        """Return the tensor of a place, once for each backward pass: the first place asked for runs the segment again.
 
         What was handed out is let go at once, so that memory falls while the pass goes on. CheckpointError when it
         is asked for again.
@@ -193,8 +197,8 @@ class Segment:
             raise CheckpointError(UNPACKED_TWICE)
         return caught.pop(place.number)
 
-    def second_run(self):
-        """{number: what it saves} of the function run again, recorded. It ends as soon as all places are filled.
+    def second_run(self) -> dict:
+        """Return {number: what it saves} of the function run again, recorded. It ends as soon as all places are filled.
 
         RuntimeError for an argument that was overwritten since. A place whose node is gone stays empty: a backward
         pass inside of the segment has freed it.
@@ -223,8 +227,8 @@ class Segment:
         self.check(caught)
         return caught
 
-    def check(self, caught):
-        """CheckpointError unless the second run saved as many tensors as the first, of the same forms."""
+    def check(self, caught: dict) -> None:
+        """Raise CheckpointError unless the second run saved as many tensors as the first, of the same forms."""
         if len(self.places) != len(caught):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
@@ -256,8 +260,8 @@ HINT = (
 )
 
 
-def form_of(tensor):
-    """What must be the same in both runs."""
+def form_of(tensor: Tensor) -> dict:
+    """Return what must be the same in both runs."""
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
@@ -268,7 +272,7 @@ class CheckpointFunction(Function):
     """Runs the segment unrecorded; its backward runs it again, recorded, and calls backward on the result."""
 
     @staticmethod
-    def forward(ctx, function, preserve_rng_state, *args):
+    def forward(ctx: Node, function: Callable, preserve_rng_state: bool, *args) -> Tensor | tuple:
         if not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=4)
         ctx.function = function
@@ -280,7 +284,7 @@ class CheckpointFunction(Function):
             return function(*args)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Node, *grads) -> tuple:
         if state.task is not None and state.task.needed is not None:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

@@ -5,6 +5,7 @@ here it is those that were recorded in the graph, each with its line of the prog
 """
 
 import contextlib
+from collections.abc import Iterator
 
 from course_lib.autograd.anomaly_mode import describe, user_place
 from course_lib.engine.grad_mode import state
@@ -29,18 +30,18 @@ Operations executed during recomputation:
 class OperationLog:
     """The recorded operations of the first run and of the last second run: (operation, line of the program)."""
 
-    def first(self):
+    def first(self) -> object:
         """Note what the first run does, while the block runs."""
         self.in_first = []
         return noted(self.in_first)
 
-    def second(self):
+    def second(self) -> object:
         """Note what a second run does."""
         self.in_second = []
         return noted(self.in_second)
 
-    def report(self, error):
-        """The text of an error with both lists and the first difference."""
+    def report(self, error: object) -> str:
+        """Return the text of an error with both lists and the first difference."""
         pairs = zip(self.in_first, self.in_second, strict=False)
         found = [(number, one, other) for number, ((one, _), (other, _)) in enumerate(pairs, 1) if one != other]
         shorter = min(len(self.in_first), len(self.in_second))
@@ -58,7 +59,7 @@ class OperationLog:
 
 
 @contextlib.contextmanager
-def noted(operations):
+def noted(operations: list) -> Iterator:
     """Note each operation that is recorded while the block runs."""
 
     def note(node, result):
@@ -76,7 +77,7 @@ def noted(operations):
         state.update()
 
 
-def listing(operations):
-    """One line for each operation."""
+def listing(operations: list) -> str:
+    """Return one line for each operation."""
     lines = [f"  {number}. {what}, {describe(place)}" for number, (what, place) in enumerate(operations, 1)]
     return "\n".join(lines) or "  none"

@@ -53,8 +53,8 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def random_split(dataset, lengths, generator=None):
-    """Subsets of the given lengths (or fractions that sum to 1), chosen at random without overlap."""
+def random_split(dataset: Dataset | range, lengths: list, generator: Generator | None = None) -> list:
+    """Return subsets of the given lengths (or fractions that sum to 1), chosen at random without overlap."""
     lengths = list(lengths)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         counts = [math.floor(len(dataset) * fraction) for fraction in lengths]
@@ -84,13 +84,13 @@ class SequentialSampler:
         return len(self.data_source)
 
 
-def a_seed(generator=None):
-    """A number to begin other sources with."""
+def a_seed(generator: Generator | None = None) -> int:
+    """Return a number to begin other sources with."""
     return creation.randint(0, 2**63, (), generator=generator).item()
 
 
-def check_positive(name, value):
-    """ValueError unless a number of samples is a whole number above 0."""
+def check_positive(name: str, value: int) -> None:
+    """Raise ValueError unless a number of samples is a whole number above 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
@@ -139,8 +139,8 @@ class BatchSampler:
 # --- batches -----------------------------------------------------------------------------------------------
 
 
-def default_collate(batch):
-    """One batch from a list of samples: tensors are stacked, numbers become a tensor, containers keep their form."""
+def default_collate(batch: list | tuple) -> object:
+    """Make one batch from a list of samples: tensors are stacked, numbers become a tensor, containers stay."""
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(batch, 0)

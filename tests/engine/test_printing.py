@@ -25,7 +25,7 @@ def ours(array, note=None, function=None):
         array,
         dtype_name=str(array.dtype),
         requires_grad=note in ("grad", "grad_fn", "parameter"),
-        grad_fn_name=(function or "MulBackward0") if note == "grad_fn" else None,
+        grad_fn=(function or "MulBackward0") if note == "grad_fn" else None,
         is_parameter=note in ("parameter", "frozen"),
     )
 

@@ -156,6 +156,40 @@ def test_no_function_is_long():
     assert long == []
 
 
+def public_functions(name):
+    """The functions and methods of a file without an underscore in front, each with its class, if in one."""
+    for node in tree_of(name).body:
+        for function in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(function, ast.FunctionDef) and not function.name.startswith("_"):
+                yield function, isinstance(node, ast.ClassDef)
+
+
+def test_public_functions_are_typed():
+    """Each parameter of a public function has a type, but for self, cls, *args and **options. ruff asks for results."""
+    untyped = []
+    for name in ENGINE:
+        for function, in_class in public_functions(name):
+            parameters = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            untyped += [f"{name}: {function.name}({p.arg})" for p in parameters[in_class:] if p.annotation is None]
+
+    assert untyped == []
+
+
+NO_VERBS = {"The", "A", "An", "One", "What", "How", "Where", "Those", "Whether", "Which", "True", "All", "Each"}
+
+
+def test_docstrings_of_functions_begin_with_a_verb():
+    """None begins with an article, a pronoun, What, How, Where, Those or Whether, or with the name of an error."""
+    wrong = []
+    for name in ENGINE:
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.FunctionDef) and (doc := ast.get_docstring(node)):
+                first = doc.split()[0].strip(",.:")
+                wrong += [f"{name}: {node.name}"] if first in NO_VERBS or first.endswith("Error") else []
+
+    assert wrong == []
+
+
 # --- the size of what one reads in an evening ----------------------------------------------------------------
 
 READ = [name for name in PLACES if name.startswith("engine/")]

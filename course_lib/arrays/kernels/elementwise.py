@@ -8,6 +8,7 @@ the backward pass is itself recorded: see `twin_of` in engine/build.py.
 
 import functools
 import math
+from collections.abc import Callable
 from sys import getrefcount
 
 import numpy as np
@@ -18,15 +19,15 @@ from course_lib.arrays.kernels.layouts import copy, laid_out_like, zeros_like
 from course_lib.arrays.memory import UNSHARED
 
 
-def subtract(a, b):
-    """a - b, where a may be a Python number; RuntimeError for truth values, which have no difference."""
+def subtract(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a - b, where a may be a Python number; RuntimeError for truth values, which have no difference."""
     if "b" in (b.dtype.kind, "b" if type(a) is bool else ""):
         check_difference(a, b)
     return a - b
 
 
-def check_difference(*operands):
-    """RuntimeError for a difference of truth values, in arrays or alone."""
+def check_difference(*operands) -> None:
+    """Raise RuntimeError for a difference of truth values, in arrays or alone."""
     wrong = [type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in operands]
     if any(wrong):
         what, use = ("two bool tensors", "`^` or `logical_xor()`") if all(wrong) else ("a bool tensor", "")
@@ -34,8 +35,8 @@ def check_difference(*operands):
         raise RuntimeError(f"Subtraction, the `-` operator, with {what} is not supported. {hint} operator instead.")
 
 
-def scaled(x, alpha):
-    """alpha * x in x's own type; RuntimeError for a factor that x's type cannot hold."""
+def scaled(x: np.ndarray, alpha: float) -> np.ndarray:
+    """Return alpha * x in x's own type; RuntimeError for a factor that x's type cannot hold."""
     if x.dtype.kind != "f" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if x.dtype.kind == "b":
@@ -45,16 +46,16 @@ def scaled(x, alpha):
     return alpha * x
 
 
-def lerp(start, end, weight, kernel):
-    """start + weight * (end - start), computed from the nearer end, as PyTorch's kernel of that name does."""
+def lerp(start: np.ndarray, end: np.ndarray, weight: np.ndarray, kernel: str) -> np.ndarray:
+    """Return start + weight * (end - start), computed from the nearer end, as PyTorch's kernel of that name does."""
     sizes_of_both(start, end)
     floats(start, kernel)
     near, far = start + weight * (end - start), end - (end - start) * (1 - weight)
     return np.where(np.abs(weight) < 0.5, near, far).astype(start.dtype)
 
 
-def power(base, exponent):
-    """base ** exponent; an integer raised to a negative integer is 0, 1 or -1, or RuntimeError if that is a number."""
+def power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """Return base ** exponent; an integer to a negative integer is 0, 1 or -1, or RuntimeError if that is a number."""
     is_number = not isinstance(exponent, np.ndarray | np.generic)
     if base.dtype.kind != "f" and np.asarray(exponent).dtype.kind in "ib":
         if base.dtype.kind == "b" and type(exponent) is bool:
@@ -75,13 +76,13 @@ def power(base, exponent):
     return base**exponent if is_number else np.power(base, exponent)
 
 
-def logistic(x):
-    """1 / (1 + exp(-x)), without overflow warnings at either end."""
+def logistic(x: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(-x)), without overflow warnings at either end."""
     return 1 / (1 + np.exp(-x))
 
 
-def error_function(x):
-    """erf, element by element: Python's for few elements, for many a series around the nearest place of a table.
+def error_function(x: np.ndarray) -> np.ndarray:
+    """Return erf, element by element: Python's for few elements, for many a series around the nearest place of a table.
 
     That takes a tenth of the time, and differs in the last bit at most.
     """
@@ -104,8 +105,8 @@ ERF_END, ERF_STEPS = 6, 128  # beyond 6 erf is 1 in double precision, too
 
 
 @functools.cache
-def erf_table():
-    """At every 128th from 0 to 6 the Taylor coefficients of erf; those after the first are Hermite polynomials."""
+def erf_table() -> list:
+    """Make the Taylor coefficients of erf at every 128th from 0 to 6: those after the first are Hermite polynomials."""
     at = np.arange(ERF_END * ERF_STEPS + 1) / ERF_STEPS
     slope, hermite = 2 / math.sqrt(math.pi) * np.exp(-at * at), [np.ones_like(at), 2 * at]
     for n in range(1, 5):
@@ -114,8 +115,8 @@ def erf_table():
     return [np.array([math.erf(x) for x in at]), *terms]
 
 
-def clip(x, low, high):
-    """x limited to [low, high]; either limit may be None."""
+def clip(x: np.ndarray, low: float | None, high: float | None) -> np.ndarray:
+    """Return x limited to [low, high]; either limit may be None."""
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if x.dtype.kind != "f" and any(isinstance(limit, float) for limit in (low, high)):
@@ -129,8 +130,8 @@ NO_NEGATIVE = (
 )
 
 
-def relu(x):
-    """The larger of x and 0, a NaN staying NaN; RuntimeError for truth values."""
+def relu(x: np.ndarray) -> np.ndarray:
+    """Return the larger of x and 0, a NaN staying NaN; RuntimeError for truth values."""
     if type(x) is not np.ndarray or x.dtype not in ZERO:
         return np.maximum(0, x)
     return np.maximum(ZERO[x.dtype], x)
@@ -141,8 +142,8 @@ BITS = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 ONE_BYTE = np.ones((), np.int8)
 
 
-def threshold_backward(grad, x, threshold):
-    """The gradient where x is above the threshold (or NaN), 0 elsewhere.
+def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: int) -> np.ndarray:
+    """Return the gradient where x is above the threshold (or NaN), 0 elsewhere.
 
     Large arrays are masked bit by bit: np.where guesses wrongly at every other element, and takes 2.7 times as long.
     A product with the mask would do as well, but for infinite gradients.
@@ -165,40 +166,40 @@ def threshold_backward(grad, x, threshold):
     return np.bitwise_and(bits, mask).view(grad.dtype)
 
 
-def where(condition, a, b):
-    """Element-wise choice in the type of whichever of a and b is an array."""
+def where(condition: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Choose element by element, in the type of whichever of a and b is an array."""
     kind = getattr(a, "dtype", None) or b.dtype
     return np.where(condition, a, b).astype(kind, copy=False)
 
 
-def within(x, low, high):
-    """1 where x lies in [low, high], bounds included, else 0."""
+def within(x: np.ndarray, low: float, high: int | None) -> np.ndarray:
+    """Return 1 where x lies in [low, high], bounds included, else 0."""
     inside = x == x if low is None else x >= low
     return inside if high is None else inside & (x <= high)
 
 
-def share_of_larger(grad, a, b):
-    """What maximum(a, b) passes back to a: all where a is larger, half where they are equal, else nothing."""
+def share_of_larger(grad: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return what maximum(a, b) passes back to a: all where a is larger, half where they are equal, else nothing."""
     return where(a < b, 0.0, where(a == b, grad * 0.5, grad))
 
 
-def power_grad(grad, base, exponent):
-    """The gradient of base ** number; 0 for the exponent 0, even at 0."""
+def power_grad(grad: object, base: object, exponent: float) -> object:
+    """Return the gradient of base ** number; 0 for the exponent 0, even at 0."""
     return zeros_like(grad) if exponent == 0 else grad * mul_number(power(base, exponent - 1), exponent)
 
 
-def mul_number(x, number):
-    """A tensor times a number: in PyTorch's formulas this is a node of its own, which has one edge."""
+def mul_number(x: np.ndarray, number: float) -> np.ndarray:
+    """Return a tensor times a number: in PyTorch's formulas this is a node of its own, which has one edge."""
     return x * number
 
 
-def by_factor(grad, factor):
-    """A gradient times a number; itself for the number 1."""
+def by_factor(grad: np.ndarray, factor: float) -> np.ndarray:
+    """Return a gradient times a number; itself for the number 1."""
     return grad if factor == 1 else mul_number(grad, factor)
 
 
-def sign(x):
-    """-1, 0 or 1, and 0 for NaN."""
+def sign(x: np.ndarray) -> np.ndarray:
+    """Return -1, 0 or 1, and 0 for NaN."""
     if x.dtype.kind == "f":
         return np.where(np.isnan(x), x.dtype.type(0), np.sign(x))
     return np.sign(x) if x.dtype.kind != "b" else copy(x)
@@ -207,61 +208,61 @@ def sign(x):
 sgn = sign
 
 
-def divisor(a, b):
-    """b; RuntimeError when integers would be divided by zero."""
+def divisor(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return b; RuntimeError when integers would be divided by zero."""
     if a.dtype.kind != "f" and not isinstance(b, float) and not np.all(b):
         raise RuntimeError("ZeroDivisionError")
     return b
 
 
-def number_power(base, exponent):
-    """A Python number to the power of an array, in the array's type."""
+def number_power(base: float, exponent: np.ndarray) -> np.ndarray:
+    """Return a Python number to the power of an array, in the array's type."""
     if exponent.dtype.kind == "f":
         return np.power(exponent.dtype.type(base), exponent, order="C")
     return power(np.full(exponent.shape, int(base)), exponent.astype(np.int64))
 
 
-def rounded_quotient(a, b, rounding_mode):
-    """a / b rounded down ("floor") or towards zero ("trunc"). RuntimeError for integers divided by zero."""
+def rounded_quotient(a: np.ndarray, b: np.ndarray, rounding_mode: str) -> np.ndarray:
+    """Return a / b rounded down ("floor") or towards zero ("trunc"). RuntimeError for integers divided by zero."""
     down = np.floor_divide(a, divisor(a, b))
     if rounding_mode == "floor":
         return down
     return np.trunc(a / b) if a.dtype.kind == "f" else down + ((down < 0) & (down * b != a))
 
 
-def remainder(a, b):
-    """What is left after rounding a / b down; RuntimeError for integers divided by zero."""
+def remainder(a: np.ndarray, b: float) -> np.ndarray:
+    """Return what is left after rounding a / b down; RuntimeError for integers divided by zero."""
     if a.dtype.kind != "f" and isinstance(b, float):
         a = a.astype(F32)
     rest = np.fmod(a, divisor(a, b))  # keeps the sign of a zero, as PyTorch does
     return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
-def rounded(function, x):
-    """np.floor or one of its relatives; whole numbers stay as they are."""
+def rounded(function: Callable, x: np.ndarray) -> np.ndarray:
+    """Return np.floor or one of its relatives; whole numbers stay as they are."""
     return function(x) if x.dtype.kind == "f" else copy(x)
 
 
-def number_power_grad(base, exponent, result):
-    """The slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
+def number_power_grad(base: int, exponent: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """Return the slope of number ** x: result * log(number); for the base 0 it is 0 unless the exponent is negative."""
     if base == 0:
         return where(exponent >= 0, 0.0, mul_number(result, -math.inf))
     return mul_number(result, math.log(base) if base > 0 else math.nan)
 
 
-def zero_where(mask, x):
-    """x with 0 where the mask is True."""
+def zero_where(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return x with 0 where the mask is True."""
     return np.where(mask, x.dtype.type(0), x)
 
 
 zeroed = zero_where  # of a tensor that nobody else sees: overwritten in place
 
 
-def inverse_or_zero(x):
-    """1 / x, and 0 for 0."""
+def inverse_or_zero(x: np.ndarray) -> np.ndarray:
+    """Return 1 / x, and 0 for 0."""
     return where(x == 0, 0.0, 1 / x)
 
 
-def finite(x):
-    """1 where x is neither infinite nor NaN, else 0."""
+def finite(x: np.ndarray) -> np.ndarray:
+    """Return 1 where x is neither infinite nor NaN, else 0."""
     return x - x == 0

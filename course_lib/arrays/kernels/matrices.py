@@ -3,6 +3,8 @@
 PyTorch: aten/src/ATen/native/LinearAlgebra.cpp, torch/csrc/autograd/FunctionsManual.cpp.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from course_lib.arrays.dtypes import BOOL
@@ -13,8 +15,8 @@ from course_lib.arrays.kernels.views import broadcast
 REFUSING = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (3, 3): "bmm"}  # which kernel of PyTorch's takes no truth values
 
 
-def matrix_product(a, b):
-    """a @ b; RuntimeError for shapes or element types that do not go together."""
+def matrix_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a @ b; RuntimeError for shapes or element types that do not go together."""
     if a.dtype is not b.dtype or a.dtype is BOOL:
         same_type(a, b)
         if a.dtype is BOOL and (a.size and b.size or a.ndim == b.ndim == 1):  # nothing times nothing has any type
@@ -22,13 +24,13 @@ def matrix_product(a, b):
     return a.dot(b) if b.ndim < 3 else a @ b  # for matrices dot takes half the time of @
 
 
-def is_quicker_turned(a, b):
-    """True for a few rows times a large transposed weight: BLAS takes 0.5 to 0.95 of the time for (b.T @ a.T).T."""
+def is_quicker_turned(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True for few rows times a large transposed weight: BLAS takes half to 0.95 of it for (b.T @ a.T).T."""
     return 4 < len(a) <= 64 and (len(a) > 16 or b.size > 65_000) and b.flags.f_contiguous
 
 
-def matrix_product_plus(bias, a, b):
-    """a @ b + bias, the bias added in place on the fresh product."""
+def matrix_product_plus(bias: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a @ b + bias, the bias added in place on the fresh product."""
     if not a.dtype is b.dtype is bias.dtype:
         for name, x in (("self", bias), ("mat1", a)):
             if x.dtype != b.dtype:
@@ -44,8 +46,8 @@ def matrix_product_plus(bias, a, b):
     return product
 
 
-def t(x):
-    """A matrix with rows and columns exchanged."""
+def t(x: np.ndarray) -> np.ndarray:
+    """Return a matrix with rows and columns exchanged."""
     return x.T
 
 
@@ -54,8 +56,8 @@ def t(x):
 LARGE = 20_000
 
 
-def grad_of_left(grad, b, sizes, strides):
-    """grad @ b.T, laid out in memory as the left factor with these sizes and strides: by columns where that one is.
+def grad_of_left(grad: np.ndarray, b: np.ndarray, sizes: tuple, strides: tuple) -> np.ndarray:
+    """Return grad @ b.T, laid out in memory as the left factor with these sizes and strides: by columns if that is.
 
     The weight of a linear layer is used transposed. Laid out like that, its gradient becomes `.grad` without a copy,
     which makes a training step of a large network 1.2 times faster.
@@ -68,8 +70,8 @@ def grad_of_left(grad, b, sizes, strides):
     return (b @ grad.T).T if by_columns else grad @ b.T
 
 
-def grad_of_right(a, grad, sizes, strides):
-    """a.T @ grad, laid out like the right factor."""
+def grad_of_right(a: np.ndarray, grad: np.ndarray, sizes: tuple, strides: tuple) -> np.ndarray:
+    """Return a.T @ grad, laid out like the right factor."""
     if grad.dtype is not a.dtype:
         same_type(a, grad)
     by_columns = strides[0] == 1 and strides[1] == sizes[0]
@@ -78,12 +80,12 @@ def grad_of_right(a, grad, sizes, strides):
     return (grad.T @ a).T if by_columns else a.T @ grad
 
 
-def outer_product(a, b):
+def outer_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a.reshape(-1, 1) * b
 
 
-def triangle(function, x, diagonal):
-    """np.triu or np.tril of the last two dimensions; RuntimeError for a vector."""
+def triangle(function: Callable, x: np.ndarray, diagonal: int) -> np.ndarray:
+    """Return np.triu or np.tril of the last two dimensions; RuntimeError for a vector."""
     if x.ndim < 2:
         raise RuntimeError(f"{function.__name__}: input tensor must have at least 2 dimensions")
     return np.ascontiguousarray(function(x, diagonal))
@@ -93,23 +95,23 @@ class _LinAlgError(RuntimeError):
     """A matrix that cannot be inverted."""
 
 
-def inverse(x):
-    """The inverse of a matrix, or of each of a stack; _LinAlgError for a singular one."""
+def inverse(x: np.ndarray) -> np.ndarray:
+    """Return the inverse of a matrix, or of each of a stack; _LinAlgError for a singular one."""
     return by_columns(regular(np.linalg.inv, "linalg.inv: The inversion could not be completed", x))
 
 
-def solution(a, b):
-    """What a is multiplied by to give b; _LinAlgError for a singular a."""
+def solution(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return what a is multiplied by to give b; _LinAlgError for a singular a."""
     return by_columns(regular(np.linalg.solve, "torch.linalg.solve: The solver failed", a, b))
 
 
-def by_columns(x):
-    """Matrices laid out by columns, as LAPACK leaves them."""
+def by_columns(x: np.ndarray) -> np.ndarray:
+    """Return matrices laid out by columns, as LAPACK leaves them."""
     return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-def regular(function, failed, *matrices):
-    """What NumPy makes of the matrices; _LinAlgError when the first is singular."""
+def regular(function: Callable, failed: str, *matrices) -> np.ndarray:
+    """Return what NumPy makes of the matrices; _LinAlgError when the first is singular."""
     try:
         return function(*matrices)
     except np.linalg.LinAlgError:

@@ -10,8 +10,8 @@ from course_lib.arrays.dtypes import of_array as title
 from course_lib.arrays.kernels.checks import sizes_of_both, whole
 
 
-def masked_fill(x, mask, value):
-    """x with `value` wherever the mask is True."""
+def masked_fill(x: np.ndarray, mask: np.ndarray, value: float) -> np.ndarray:
+    """Return x with `value` wherever the mask is True."""
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {title(mask).c_name}")
     value = getattr(value, "array", value)
@@ -21,13 +21,13 @@ def masked_fill(x, mask, value):
     return np.asarray(np.where(mask, whole(value, x.dtype), x), order="C")
 
 
-def as_line(x):
-    """A number as a vector of one element, which it is wherever places along a dimension are named."""
+def as_line(x: np.ndarray) -> np.ndarray:
+    """Return a number as a vector of one element, which it is wherever places along a dimension are named."""
     return x if np.ndim(x) else np.reshape(x, 1)
 
 
-def pick(x, dim, index):
-    """Elements of x at the places index names along a dimension; RuntimeError for a place that is not there."""
+def pick(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    """Return elements of x at the places index names along a dimension; RuntimeError for a place that is not there."""
     if not (x.ndim and index.ndim):
         return pick(as_line(x), dim, as_line(index)).reshape(index.shape)
     check_scattered(x, dim, index, index, "gather")
@@ -35,15 +35,15 @@ def pick(x, dim, index):
     return np.take_along_axis(x, index, axis=dim)
 
 
-def check_places(index, length, dim):
-    """RuntimeError for an index outside [0, length)."""
+def check_places(index: np.ndarray, length: int, dim: int) -> None:
+    """Raise RuntimeError for an index outside [0, length)."""
     wrong = index[(index < 0) | (index >= length)]
     if wrong.size:
         raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {length}")
 
 
-def take_places(x, dim, index):
-    """The slices of x at the places index names; IndexError for a place that is not there."""
+def take_places(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    """Return the slices of x at the places index names; IndexError for a place that is not there."""
     if index.dtype.kind != "i":
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if index.ndim > 1:
@@ -57,16 +57,16 @@ def take_places(x, dim, index):
     return np.take(x, np.atleast_1d(index), axis=dim)
 
 
-def scatter_add(x, dim, index, src):
-    """A copy of x with src[i] added at index[i] along a dimension; RuntimeError for shapes that do not fit."""
+def scatter_add(x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    """Return a copy of x with src[i] added at index[i] along a dimension; RuntimeError for shapes that do not fit."""
     check_scattered(x, dim, index, src)
     result = np.array(x, order="C")
     np.add.at(as_line(result), *scattered(dim, as_line(index), as_line(src)))
     return result
 
 
-def check_scattered(x, dim, index, src, name="scatter"):
-    """RuntimeError for an index of places that are not there, or of another form than x and its sources."""
+def check_scattered(x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, name: str = "scatter") -> None:
+    """Raise RuntimeError for an index of places that are not there, or of another form than x and its sources."""
     if index.dtype.kind != "i":
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     sizes, places, given = (np.shape(each) or (1,) for each in (x, index, src))
@@ -83,23 +83,23 @@ def check_scattered(x, dim, index, src, name="scatter"):
     check_places(index, sizes[dim], dim)
 
 
-def scattered(dim, index, src):
-    """(the places in NumPy's words, the part of src that goes there)."""
+def scattered(dim: int, index: np.ndarray, src: np.ndarray) -> tuple:
+    """Return (the places in NumPy's words, the part of src that goes there)."""
     places = list(np.indices(index.shape, sparse=True))
     places[dim] = index
     return tuple(places), src[tuple(slice(n) for n in index.shape)]
 
 
-def index_add(x, dim, index, source, alpha=1):
-    """A copy of x with alpha * source[i] added at place index[i] of a dimension. RuntimeError for what does not fit."""
+def index_add(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: float = 1) -> np.ndarray:
+    """Copy x with alpha * source[i] added at place index[i] of a dimension. RuntimeError for what does not fit."""
     check_slices(x, dim, index, source)
     result, source = np.array(x, order="C"), as_line(source)
     add_rows(np.moveaxis(as_line(result), dim, 0), as_line(index), np.moveaxis(source, dim, 0), alpha)
     return result
 
 
-def check_slices(x, dim, index, source):
-    """RuntimeError for places that are not there, or for other slices than these."""
+def check_slices(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
+    """Raise RuntimeError for places that are not there, or for other slices than these."""
     if index.ndim > 1 or index.dtype.kind != "i":
         form = f"of shape {list(index.shape)} and type {title(index).title}"
         raise RuntimeError(f"The index must be a vector of whole numbers, not {form}.")
@@ -115,7 +115,7 @@ def check_slices(x, dim, index, source):
     check_places(index, line[dim], dim)
 
 
-def add_rows(whole, places, rows, alpha=1):
+def add_rows(whole: np.ndarray, places: np.ndarray, rows: np.ndarray, alpha: float = 1) -> np.ndarray:
     """Add each row, times alpha, at its place. For more than a few, np.add.at does it in seven times the time.
 
     What goes to one place is summed first, in the order of the rows.
@@ -132,8 +132,8 @@ def add_rows(whole, places, rows, alpha=1):
         whole[ordered[new]] += np.add.reduceat(rows[order], new, axis=0)
 
 
-def put_at(x, dim, index, values):
-    """A copy of x with values[i], or one value, written at index[i] along a dimension."""
+def put_at(x: np.ndarray, dim: int, index: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return a copy of x with values[i], or one value, written at index[i] along a dimension."""
     src = values if isinstance(values, np.ndarray | np.generic) else np.broadcast_to(x.dtype.type(values), index.shape)
     if x.dtype != src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")

@@ -18,16 +18,16 @@ from course_lib.arrays.memory import Storage, part_of
 RESHAPE_ALWAYS_COPIES = np.__version__.startswith("2.0")  # where it must; it has no `copy` to forbid it
 
 
-def copy_of_gradient(x):
-    """The same for a gradient, of which elements that share a place go on sharing one: nobody may write to it."""
+def copy_of_gradient(x: np.ndarray) -> np.ndarray:
+    """Copy a gradient; elements that share a place go on sharing one, so nobody may write to it."""
     if type(x) is not np.ndarray or 0 not in x.strides:
         return copy(x)
     once = x[tuple(slice(None) if step else slice(1) for step in x.strides)]
     return expand(copy(once), x.shape)
 
 
-def view(x, shape):
-    """The same memory with another shape; RuntimeError when that needs a copy."""
+def view(x: np.ndarray, shape: tuple) -> np.ndarray:
+    """Return the same memory with another shape; RuntimeError when that needs a copy."""
     shape = complete_shape(x.size, shape)
     if x.flags.c_contiguous:
         return x.reshape(shape)
@@ -44,8 +44,8 @@ def view(x, shape):
         ) from None
 
 
-def complete_shape(size, shape):
-    """The shape with -1 worked out; RuntimeError when the number of elements does not fit."""
+def complete_shape(size: int, shape: tuple) -> tuple:
+    """Return the shape with -1 worked out; RuntimeError when the number of elements does not fit."""
     shape = tuple([int(n) for n in shape])
     if math.prod(shape) == size and min(shape, default=0) >= 0:
         return shape
@@ -67,30 +67,30 @@ def complete_shape(size, shape):
     return shape
 
 
-def copy_shaped(x, shape):
-    """The elements in row-major order in another shape; only used on memory that nobody else sees."""
+def copy_shaped(x: np.ndarray, shape: tuple) -> np.ndarray:
+    """Return the elements in row-major order in another shape; only used on memory that nobody else sees."""
     return np.ascontiguousarray(x).reshape(complete_shape(x.size, shape))
 
 
-def swap(x, dim0, dim1):
-    """Two dimensions exchanged; a number is its own transpose."""
+def swap(x: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
+    """Return two dimensions exchanged; a number is its own transpose."""
     return x.swapaxes(dim0, dim1) if x.ndim else np.asarray(x)[...]
 
 
-def add_dim(x, dim):
-    """x with a new dimension of length 1."""
+def add_dim(x: np.ndarray, dim: int) -> np.ndarray:
+    """Return x with a new dimension of length 1."""
     return x.reshape((*x.shape[:dim], 1, *x.shape[dim:]))
 
 
-def squeeze(x, dim=None):
-    """x without dimensions of length 1: all of them, or those named."""
+def squeeze(x: np.ndarray, dim: int | None = None) -> np.ndarray:
+    """Return x without dimensions of length 1: all of them, or those named."""
     if dim is None:
         return x.squeeze()
     return np.squeeze(x, tuple(d for d in (dim if isinstance(dim, tuple) else (dim,)) if x.ndim and x.shape[d] == 1))
 
 
-def broadcast(x, sizes):
-    """x seen with dimensions repeated; -1 keeps a length. RuntimeError when the lengths do not fit.
+def broadcast(x: np.ndarray, sizes: tuple) -> np.ndarray:
+    """Return x seen with dimensions repeated; -1 keeps a length. RuntimeError when the lengths do not fit.
 
     PyTorch: aten/src/ATen/ExpandUtils.cpp (inferExpandGeometry). np.broadcast_to gives dimensions of length 1 other
     strides, and takes ten times as long.
@@ -121,23 +121,23 @@ def broadcast(x, sizes):
     return np.lib.stride_tricks.as_strided(x, wanted, steps)
 
 
-def take_index(x, dim, index):
-    """x at one place along a dimension; a view."""
+def take_index(x: np.ndarray, dim: int, index: int) -> np.ndarray:
+    """Return x at one place along a dimension; a view."""
     return x[(slice(None),) * dim + (index,) + (...,)]
 
 
-def take_slice(x, dim, start, end, step):
-    """x between two places along a dimension; a view."""
+def take_slice(x: np.ndarray, dim: int, start: np.ndarray, end: np.ndarray, step: int) -> np.ndarray:
+    """Return x between two places along a dimension; a view."""
     return x[(slice(None),) * dim + (slice(start, end, step),)]
 
 
-def unbind(x, dim):
-    """One view for each place along a dimension."""
+def unbind(x: np.ndarray, dim: int) -> list:
+    """Return one view for each place along a dimension."""
     return [take_index(x, dim, i) for i in range(x.shape[dim])]
 
 
-def expand(x, sizes):
-    """x repeated to a shape without a copy: who would write to such a gradient is refused, as in PyTorch."""
+def expand(x: np.ndarray, sizes: tuple) -> np.ndarray:
+    """Return x repeated to a shape without a copy: who would write to such a gradient is refused, as in PyTorch."""
     x = np.asarray(x)
     lead = len(sizes) - x.ndim
     own = (x.shape[0] * x.strides[0] if x.ndim else x.itemsize,) * lead + x.strides
@@ -147,43 +147,43 @@ def expand(x, sizes):
     return np.lib.stride_tricks.as_strided(x, sizes, steps)
 
 
-def reshape(x, sizes):
+def reshape(x: np.ndarray, sizes: tuple) -> np.ndarray:
     return x.reshape(sizes)
 
 
-def inverse_order(dims):
-    """The permutation that undoes another."""
+def inverse_order(dims: tuple) -> tuple:
+    """Return the permutation that undoes another."""
     order = [0] * len(dims)
     for place, d in enumerate(dims):
         order[d % len(dims)] = place
     return tuple(order)
 
 
-def sum_to(x, sizes):
-    """x summed over the dimensions along which `sizes` was expanded."""
+def sum_to(x: np.ndarray, sizes: tuple) -> np.ndarray:
+    """Return x summed over the dimensions along which `sizes` was expanded."""
     extra = summed_dims(x.shape, sizes)
     return np.add.reduce(x, axis=extra, keepdims=True).reshape(sizes) if extra else x.reshape(sizes)
 
 
-def summed_dims(sizes, shape):
-    """The dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
+def summed_dims(sizes: tuple, shape: tuple) -> tuple:
+    """Return the dimensions of `sizes` that broadcasting added or stretched, seen from `shape`."""
     lead = len(sizes) - len(shape)
     return tuple([d for d in range(len(sizes)) if d < lead or (shape[d - lead] == 1 and sizes[d] != 1)])
 
 
-def slice_of(start, end, step):
+def slice_of(start: int, end: int, step: int) -> slice:
     return slice(start, end, step)
 
 
-def place(grad, sizes, dim, where):
-    """Zeros, with the gradient at one index or slice of a dimension."""
+def place(grad: np.ndarray, sizes: tuple, dim: int, where: int | slice) -> np.ndarray:
+    """Return zeros, with the gradient at one index or slice of a dimension."""
     result = zeros_of(grad, sizes)
     result[(slice(None),) * dim + (where,)] = grad
     return result
 
 
-def stack_grads(grads, sizes, dim):
-    """The gradients of all outputs of unbind, zeros for those that got none, put together."""
+def stack_grads(grads: list, sizes: tuple, dim: int) -> np.ndarray:
+    """Return the gradients of all outputs of unbind, zeros for those that got none, put together."""
     known = next(g for g in grads if g is not None)
     result = np.zeros(sizes, known.dtype)
     pieces = np.moveaxis(result, dim, 0)  # a view: what is put there is in the result
@@ -193,25 +193,25 @@ def stack_grads(grads, sizes, dim):
     return result
 
 
-def flip(x, dims):
-    """The elements in reverse order along dimensions, in new memory."""
+def flip(x: np.ndarray, dims: tuple) -> np.ndarray:
+    """Return the elements in reverse order along dimensions, in new memory."""
     return laid_out_like(np.flip(x, dims) if x.ndim else x, x)
 
 
-def as_strided(x, size, stride, offset):
-    """A view of the storage behind x, by shape, steps and beginning in elements."""
+def as_strided(x: np.ndarray, size: tuple, stride: tuple, offset: int) -> np.ndarray:
+    """Return a view of the storage behind x, by shape, steps and beginning in elements."""
     return part_of(Storage(x).array.ravel(order="K"), size, stride, offset)
 
 
-def diagonal(x, offset, dim1, dim2):
-    """The diagonal of two dimensions, as the last dimension; a view that can be written to."""
+def diagonal(x: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    """Return the diagonal of two dimensions, as the last dimension; a view that can be written to."""
     result = np.diagonal(x, offset, dim1, dim2)
     result.flags.writeable = True
     return result
 
 
-def split(x, split_size, dim):
-    """Views of pieces along a dimension: of equal length (the last may be shorter), or of the lengths given."""
+def split(x: np.ndarray, split_size: int | list, dim: int) -> list:
+    """Return views of pieces along a dimension: of equal length (the last may be shorter), or of the lengths given."""
     length = x.shape[dim]
     if isinstance(split_size, int):
         starts = list(range(0, length, split_size)) or [0]
@@ -220,31 +220,31 @@ def split(x, split_size, dim):
     return [take_slice(x, dim, end - n, end, 1) for n, end in zip(split_size, ends, strict=True)]
 
 
-def places_of(sizes, strides):
-    """Where in memory the elements of a tensor lie, counted from its first."""
+def places_of(sizes: tuple, strides: tuple) -> np.ndarray:
+    """Return where in memory the elements of a tensor lie, counted from its first."""
     return sum((np.arange(n).reshape(-1, *[1] * (len(sizes) - d - 1)) * step
                 for d, (n, step) in enumerate(zip(sizes, strides, strict=True))), np.zeros(sizes, np.int64))
 
 
-def place_diagonal(grad, sizes, offset, dim1, dim2):
-    """Zeros, with the gradient on a diagonal."""
+def place_diagonal(grad: np.ndarray, sizes: tuple, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    """Return zeros, with the gradient on a diagonal."""
     result = zeros_of(grad, sizes)
     diagonal(result, offset, dim1, dim2)[...] = grad
     return result
 
 
-def piece_lengths(length, split_size):
-    """The lengths of the pieces that split makes."""
+def piece_lengths(length: int, split_size: int) -> list:
+    """Return the lengths of the pieces that split makes."""
     if not isinstance(split_size, int):
         return list(split_size)
     return [min(split_size, length - s) for s in range(0, length, split_size)] or [0]
 
 
-def rolled(x, shifts, dims):
-    """The elements moved along dimensions, or along all of them as one."""
+def rolled(x: np.ndarray, shifts: tuple, dims: tuple) -> np.ndarray:
+    """Return the elements moved along dimensions, or along all of them as one."""
     return np.roll(np.ascontiguousarray(x), shifts if dims else shifts[0], dims or None) if x.ndim else x.copy()
 
 
-def roll_back(grad, shifts, dims):
-    """The gradients moved back."""
+def roll_back(grad: np.ndarray, shifts: tuple, dims: tuple) -> np.ndarray:
+    """Return the gradients moved back."""
     return rolled(grad, tuple([-shift for shift in shifts]), dims)

@@ -4,13 +4,15 @@ PyTorch: torch/nn/functional.py, aten/src/ATen/native (Convolution.cpp, Pool.h, 
 """
 
 from course_lib.arrays.errors import not_supported, refuse
+from course_lib.engine.arguments import Operand, Sizes
 from course_lib.engine.build import rows
+from course_lib.engine.tensor import Tensor
 from course_lib.surface import functions as composites
 from course_lib.surface.parsing import with_argument_errors_later
 
 
-def per_dimension(value, dimensions):
-    """One number for each dimension."""
+def per_dimension(value: Operand, dimensions: int) -> tuple:
+    """Return one number for each dimension."""
     if isinstance(value, int):
         return (value,) * dimensions
     return tuple(value) * dimensions if len(value) == 1 else tuple(value)
@@ -20,21 +22,27 @@ def per_dimension(value, dimensions):
 
 
 @with_argument_errors_later
-def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution over one dimension: input (N, C, L), weight (out, C, K)."""
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, dilation: int = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Return convolution over one dimension: input (N, C, L), weight (out, C, K)."""
     usual_form("conv1d", padding, dilation, groups)
     return convolve(1, input, weight, bias, stride, padding)
 
 
 @with_argument_errors_later
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """Convolution over two dimensions: input (N, C, H, W), weight (out, C, KH, KW)."""
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, dilation: int = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Return convolution over two dimensions: input (N, C, H, W), weight (out, C, KH, KW)."""
     usual_form("conv2d", padding, dilation, groups)
     return convolve(2, input, weight, bias, stride, padding)
 
 
-def usual_form(function, padding, dilation, groups):
-    """NotSupportedError for a convolution with gaps in its kernel, in groups of channels, or with a named padding."""
+def usual_form(function: str, padding: Sizes, dilation: int | tuple, groups: int) -> None:
+    """Raise NotSupportedError for a convolution with gaps in its kernel, in groups, or with a named padding."""
     if isinstance(padding, str):
         keeps_size = "Give numbers: (kernel_size - 1) // 2 keeps the size when kernel_size is odd."
         raise not_supported(f"padding={padding!r} of {function}", keeps_size)
@@ -42,8 +50,10 @@ def usual_form(function, padding, dilation, groups):
     refuse(function, "Leave it out.", dilation=spread, groups=groups != 1)
 
 
-def convolve(dimensions, input, weight, bias, stride, padding):
-    """Convolution over one or two dimensions; an input without a batch dimension gets one for a moment."""
+def convolve(
+    dimensions: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes
+) -> Tensor:
+    """Return convolution over one or two dimensions; an input without a batch dimension gets one for a moment."""
     unbatched = input.dim() == dimensions + 1
     if unbatched:
         input = composites.unsqueeze(input, 0)
@@ -53,8 +63,8 @@ def convolve(dimensions, input, weight, bias, stride, padding):
     return composites.squeeze(result, 0) if unbatched else result
 
 
-def check_convolution(dimensions, input, weight, bias, padding):
-    """RuntimeError, in PyTorch's words, for shapes and types that do not go together."""
+def check_convolution(dimensions: int, input: Tensor, weight: Tensor, bias: Tensor | None, padding: Sizes) -> None:
+    """Raise RuntimeError, in PyTorch's words, for shapes and types that do not go together."""
     if input.dim() != dimensions + 2:
         raise RuntimeError(
             f"Expected {dimensions + 1}D (unbatched) or {dimensions + 2}D (batched) input to conv{dimensions}d, but "
@@ -81,8 +91,8 @@ def check_convolution(dimensions, input, weight, bias, padding):
 # --- pooling -----------------------------------------------------------------------------------------------
 
 
-def pooling(input, kernel, stride, padding):
-    """(kernel, stride, padding), two numbers each. RuntimeError for windows that do not fit."""
+def pooling(input: Tensor, kernel: int, stride: Sizes | None, padding: Sizes) -> tuple:
+    """Return (kernel, stride, padding), two numbers each. RuntimeError for windows that do not fit."""
     kernel, padding = per_dimension(kernel, 2), per_dimension(padding, 2)
     stride = kernel if stride is None or stride in ([], ()) else per_dimension(stride, 2)
     if input.dim() not in (3, 4) or 0 in input.shape[-3:]:
@@ -100,16 +110,22 @@ def pooling(input, kernel, stride, padding):
 
 
 @with_argument_errors_later
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """The largest element of each patch; the first of equal ones gets the gradient. On request with its place."""
+def max_pool2d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: int = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Tensor:
+    """Return the largest element of each patch (and its place); the first of equal ones gets the gradient."""
     refuse("max_pool2d", "Leave it out.", dilation=per_dimension(dilation, 2) != (1, 1), ceil_mode=ceil_mode)
     result, places = rows.max_pool2d(input, *pooling(input, kernel_size, stride, padding))
     return (result, places) if return_indices else result
 
 
 @with_argument_errors_later
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """The mean of each patch."""
+def avg_pool2d(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Return the mean of each patch."""
     refuse("avg_pool2d", "Leave it out.", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
     return rows.avg_pool2d(input, *pooling(input, kernel_size, stride, padding))
 
@@ -118,8 +134,8 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 
 
 @with_argument_errors_later
-def pad(input, pad, mode="constant", value=None):
-    """The input with more, or for negative numbers less, at its edges.
+def pad(input: Tensor, pad: tuple, mode: str = "constant", value: Operand | None = None) -> Tensor:
+    """Return the input with more, or for negative numbers less, at its edges.
 
     pad: (before, after) for the last dimension, then for the one in front of it, and so on
     """

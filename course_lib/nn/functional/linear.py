@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from course_lib.engine.arguments import tensor_argument
+from course_lib.engine.arguments import Operand, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.functional.normalizing import dropout
@@ -16,8 +16,8 @@ from course_lib.surface import functions as composites
 from course_lib.surface.parsing import with_argument_errors_later
 
 
-def linear(input, weight, bias=None):
-    """input @ weight.T + bias, for any number of leading dimensions."""
+def linear(input: Tensor | list, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return input @ weight.T + bias, for any number of leading dimensions."""
     if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
         tensor_argument("linear", "input", input)
         tensor_argument("linear", "weight", weight)
@@ -38,8 +38,8 @@ def linear(input, weight, bias=None):
 
 
 @with_argument_errors_later
-def embedding(input, weight, padding_idx=None):
-    """The rows of weight that the integers in input name. IndexError for a row that is not there.
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Return the rows of weight that the integers in input name. IndexError for a row that is not there.
 
     padding_idx: the row that gets no gradient.
     """
@@ -55,15 +55,15 @@ def embedding(input, weight, padding_idx=None):
     return rows.embedding(weight, input, -1 if padding_idx is None else known_row(padding_idx, len(weight)))
 
 
-def known_row(index, length):
-    """The number of a row, counted from the front. AssertionError when there is none."""
+def known_row(index: int, length: int) -> int:
+    """Return the number of a row, counted from the front. AssertionError when there is none."""
     if not -length <= index < length:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return index % length
 
 
-def one_hot(tensor, num_classes=-1):
-    """For each class number a row of zeros with a single 1 at its place."""
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Return, for each class number, a row of zeros with a single 1 at its place."""
     classes = tensor_argument("one_hot", "input", tensor).array
     if classes.dtype.kind != "i":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -74,8 +74,11 @@ def one_hot(tensor, num_classes=-1):
 
 
 @with_argument_errors_later
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
-    """softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Operand, attn_mask: object = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: object = None,
+) -> Tensor:
+    """Return softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
     if is_causal and attn_mask is not None:

@@ -23,20 +23,20 @@ from course_lib.surface.parsing import with_argument_errors_later
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def reduction_number(reduction):
-    """reduction as the nodes keep it: 0, 1 or 2."""
+def reduction_number(reduction: str) -> int:
+    """Return reduction as the nodes keep it: 0, 1 or 2."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS.index(reduction)
 
 
-def reduced(losses, reduction):
-    """The losses, their mean, or their sum."""
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """Return the losses, their mean, or their sum."""
     return (lambda x: x, composites.mean, composites.sum)[reduction_number(reduction)](losses)
 
 
-def same_size(input, target):
-    """input and target broadcast to one shape, with PyTorch's warning when they differ."""
+def same_size(input: Tensor, target: Tensor) -> tuple:
+    """Return input and target broadcast to one shape, with PyTorch's warning when they differ."""
     if input.size() == target.size():
         return input, target
     warnings.warn(
@@ -46,8 +46,8 @@ def same_size(input, target):
     return broadcast(input, target)
 
 
-def broadcast(*tensors):
-    """The tensors expanded to one shape; RuntimeError when there is none."""
+def broadcast(*tensors) -> tuple:
+    """Return the tensors expanded to one shape; RuntimeError when there is none."""
     try:
         shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
     except ValueError:
@@ -55,14 +55,14 @@ def broadcast(*tensors):
     return tuple(t if t.array.shape == shape else composites.expand(t, shape) for t in tensors)
 
 
-def check_tensors(function, input, target):
-    """TypeError unless both are tensors."""
+def check_tensors(function: str, input: Tensor, target: Tensor) -> None:
+    """Raise TypeError unless both are tensors."""
     tensor_argument(function, "input", input)
     tensor_argument(function, "target", target)
 
 
-def check_weights(function, *weights):
-    """TypeError for a weight that is no tensor, RuntimeError for one that requires grad: it would get no gradient."""
+def check_weights(function: str, *weights) -> None:
+    """Raise TypeError for a weight that is no tensor, RuntimeError for one that requires grad: it would get none."""
     for weight in weights:
         if weight is not None and requires_grad(tensor_argument(function, "weight", weight)) and state.recording > 0:
             raise RuntimeError(
@@ -74,23 +74,23 @@ def check_weights(function, *weights):
 # --- distances ---------------------------------------------------------------------------------------------
 
 
-def mse_loss(input, target, *, reduction="mean"):
-    """The squared differences: their mean, their sum, or all of them."""
+def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Return the squared differences: their mean, their sum, or all of them."""
     input, target = same_size(input, target)
     if not (input.is_floating_point() or target.is_floating_point()):
         floats(max(input.array, target.array, key=lambda x: x.itemsize), "mse_cpu")
     return rows.mse_loss(input, target, reduction_number(reduction))
 
 
-def l1_loss(input, target, *, reduction="mean"):
-    """The magnitudes of the differences: their mean, their sum, or all of them."""
+def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Return the magnitudes of the differences: their mean, their sum, or all of them."""
     input, target = same_size(input, target)
     return reduced(rows.abs(input - target), reduction)
 
 
 @with_argument_errors_later
-def huber_loss(input, target, *, reduction="mean", delta=1.0):
-    """Half squared differences up to delta, straight lines of slope delta beyond."""
+def huber_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """Return half squared differences up to delta, straight lines of slope delta beyond."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = same_size(input, target)
@@ -102,8 +102,10 @@ def huber_loss(input, target, *, reduction="mean", delta=1.0):
 
 
 @with_argument_errors_later
-def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
-    """-log of the probability given to a yes/no target; input must lie in [0, 1]."""
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """Return -log of the probability given to a yes/no target; input must lie in [0, 1]."""
     check_weights("binary_cross_entropy", weight)
     if target.size() != input.size():
         raise ValueError(
@@ -118,8 +120,11 @@ def binary_cross_entropy(input, target, weight=None, *, reduction="mean"):
 
 
 @with_argument_errors_later
-def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="mean", pos_weight=None):
-    """binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Return binary_cross_entropy of sigmoid(input), computed from input so that nothing overflows."""
     check_weights("binary_cross_entropy_with_logits", weight, pos_weight)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -132,8 +137,11 @@ def binary_cross_entropy_with_logits(input, target, weight=None, *, reduction="m
 # --- classes -----------------------------------------------------------------------------------------------
 
 
-def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
-    """Minus the entries of input (log probabilities) at the target classes.
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | int | None = None, *, ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return minus the entries of input (log probabilities) at the target classes.
 
     input (C), (N, C) or (N, C, ...), target the same without C. The mean is weighted, and leaves out targets equal to
     ignore_index. IndexError for a class that is not there.
@@ -154,8 +162,8 @@ def nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean")
     return composites.reshape(loss, sizes) if number == 0 and loss.shape != sizes else loss
 
 
-def check_classes(input, target, weight):
-    """Errors for targets that are no class numbers, and for sizes that do not go together."""
+def check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Raise errors for targets that are no class numbers, and for sizes that do not go together."""
     sizes, got = list(input.shape), list(target.shape)
     expected = [*sizes[:1], *sizes[2:]]
     if len(sizes) > 1 and got[:1] != sizes[:1]:
@@ -175,8 +183,8 @@ def check_classes(input, target, weight):
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}")
 
 
-def check_class_weight(weight, classes):
-    """RuntimeError for a weight that does not hold one number a class."""
+def check_class_weight(weight: Tensor, classes: int) -> None:
+    """Raise RuntimeError for a weight that does not hold one number a class."""
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -184,8 +192,11 @@ def check_class_weight(weight, classes):
         )
 
 
-def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Return nll_loss of log_softmax(input); target holds class numbers, or a probability for each class."""
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
         check_tensors("cross_entropy_loss", input, target)
     if not 0 <= label_smoothing <= 1:
@@ -211,13 +222,13 @@ def cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="m
     return rows.mul_number(hard, 1 - label_smoothing) + even
 
 
-def along_classes(weight, input, dim):
-    """A vector of one number a class, in a shape that broadcasts against input."""
+def along_classes(weight: Tensor, input: Tensor, dim: int) -> Tensor:
+    """Return a vector of one number a class, in a shape that broadcasts against input."""
     return composites.reshape(weight, [-1 if d == dim else 1 for d in range(input.dim())])
 
 
-def soft_cross_entropy(logs, target, weight, reduction, dim):
-    """Cross entropy with a probability for each class as target."""
+def soft_cross_entropy(logs: Tensor, target: Tensor, weight: Tensor, reduction: str, dim: int) -> Tensor:
+    """Return the cross entropy with a probability for each class as target."""
     products = logs * target
     if weight is not None:
         check_class_weight(weight, logs.shape[dim])
@@ -228,8 +239,10 @@ def soft_cross_entropy(logs, target, weight, reduction, dim):
     return loss if reduction == "sum" else rows.div_number(loss, products.numel() // logs.shape[dim])
 
 
-def spread_loss(logs, target, weight, ignore_index, reduction, dim):
-    """What label smoothing adds: the loss with every class equally right."""
+def spread_loss(
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, dim: int
+) -> Tensor:
+    """Return what label smoothing adds: the loss with every class equally right."""
     if weight is not None:
         logs = logs * along_classes(weight, logs, dim)
     counted = target != ignore_index

@@ -15,14 +15,14 @@ from course_lib.surface.joining import cat, stack
 from course_lib.surface.left_out import doors
 
 
-def gradients(parameters):
-    """The gradients that are there, from one tensor or several."""
+def gradients(parameters: list) -> list:
+    """Return the gradients that are there, from one tensor or several."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return [p.grad for p in parameters if p.grad is not None]
 
 
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False):
-    """The norm of all elements of all tensors together."""
+def get_total_norm(tensors: list, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+    """Return the norm of all elements of all tensors together."""
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
         return creation.tensor(0.0)
@@ -36,7 +36,9 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False):
     return total
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+def clip_grad_norm_(
+    parameters: object, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
     """Scale all gradients in place by one factor so that their total norm is at most max_norm.
 
     Returns the norm before. RuntimeError for an infinite or NaN norm, if error_if_nonfinite; a warning for a generator
@@ -55,7 +57,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
-def clip_grad_value_(parameters, clip_value):
+def clip_grad_value_(parameters: list, clip_value: float) -> None:
     """Limit every element of every gradient in place to [-clip_value, clip_value]."""
     limit = float(clip_value)
     with no_grad():
@@ -63,12 +65,12 @@ def clip_grad_value_(parameters, clip_value):
             grad.clamp_(min=-limit).clamp_(max=limit)
 
 
-def parameters_to_vector(parameters):
-    """All elements of all parameters in one vector, recorded."""
+def parameters_to_vector(parameters: object) -> Tensor:
+    """Return all elements of all parameters in one vector, recorded."""
     return cat([p.reshape(-1) for p in parameters], 0)
 
 
-def vector_to_parameters(vec, parameters):
+def vector_to_parameters(vec: Tensor, parameters: object) -> None:
     """Let each parameter look at its piece of the vector. TypeError unless it is a tensor."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")

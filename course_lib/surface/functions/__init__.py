@@ -16,7 +16,7 @@ FILES = (  # in the order of their imports: a file uses those before it
 
 
 def __getattr__(name):
-    """A function, wherever it stands: the files are read, one after the other, until it is found."""
+    """Find a function, wherever it stands: the files are read, one after the other, until it is found."""
     for file in FILES:
         found = vars(importlib.import_module(f"{__name__}.{file}"))
         if name in found:

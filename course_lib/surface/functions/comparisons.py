@@ -3,19 +3,21 @@
 PyTorch: aten/src/ATen/native (BinaryOps.cpp, TensorCompare.cpp).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from course_lib.arrays import dtypes, kernels
 from course_lib.arrays.memory import check_cast, check_overlap
-from course_lib.engine.arguments import broadcast_error, operands, promote
+from course_lib.engine.arguments import Number, Operand, broadcast_error, operands, promote
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation
 from course_lib.surface.functions.results import without_gradient
 
 
-def compare(name, function):
-    """A comparison of two tensors, or of a tensor and a number, element by element."""
+def compare(name: str, function: Callable) -> Callable:
+    """Return a comparison of two tensors, or of a tensor and a number, element by element."""
 
     def comparison(input, other):
         if isinstance(other, np.ndarray) and name in ("eq", "ne"):
@@ -45,8 +47,8 @@ lt, le = compare("lt", np.less), compare("le", np.less_equal)
 gt, ge = compare("gt", np.greater), compare("ge", np.greater_equal)
 
 
-def asked(function, doc):
-    """A question about each element by itself."""
+def asked(function: Callable, doc: str) -> Callable:
+    """Return a question about each element by itself."""
 
     def question(input):
         return without_gradient(function(input.array))
@@ -61,18 +63,18 @@ isinf = asked(np.isinf, "True where the element is infinite.")
 isfinite = asked(np.isfinite, "True where the element is neither infinite nor NaN.")
 
 
-def equal(input, other):
-    """True when two tensors have the same shape and elements."""
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Return True when two tensors have the same shape and elements."""
     return input.array.shape == other.array.shape and bool(np.all(input.array == other.array))
 
 
-def is_tensor(obj):
-    """True for tensors."""
+def is_tensor(obj: Tensor) -> bool:
+    """Return True for tensors."""
     return isinstance(obj, Tensor)
 
 
 def _over(function):
-    """The variant of a function without gradient that overwrites its first operand, if that can hold the result."""
+    """Return the variant of a function without gradient that overwrites its first operand, if that can hold it."""
 
     def operation_(input, other):
         if isinstance(other, Tensor):
@@ -94,20 +96,22 @@ logical_and, logical_or = compare("logical_and", np.logical_and), compare("logic
 lt_, bitwise_and_, bitwise_or_, bitwise_xor_ = map(_over, (lt, bitwise_and, bitwise_or, bitwise_xor))
 
 
-def check_close(input, other):
-    """RuntimeError for tensors of different types, or of shapes that do not fit."""
+def check_close(input: Tensor, other: Operand) -> None:
+    """Raise RuntimeError for tensors of different types, or of shapes that do not fit."""
     if input.array.dtype != other.array.dtype:
         raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
     kernels.sizes_of_both(input.array, other.array)
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True where two tensors agree within atol + rtol * |other|."""
+def isclose(
+    input: Tensor, other: Tensor, rtol: Number = 1e-05, atol: Number = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """Return True where two tensors agree within atol + rtol * |other|."""
     check_close(input, other)
     return without_gradient(np.isclose(input.array, other.array, rtol, atol, equal_nan))
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True when all elements agree within atol + rtol * |other|."""
+def allclose(input: Tensor, other: Tensor, rtol: Number = 1e-05, atol: Number = 1e-08, equal_nan: bool = False) -> bool:
+    """Return True when all elements agree within atol + rtol * |other|."""
     check_close(input, other)
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))

@@ -8,7 +8,7 @@ from course_lib.engine import views
 from course_lib.engine.arguments import tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import state
-from course_lib.engine.tensor import NO_EDGE, alias, meta_of, writable_array
+from course_lib.engine.tensor import NO_EDGE, Tensor, alias, meta_of, writable_array
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
@@ -21,7 +21,7 @@ NODES_OF_SHAPE_CHANGES = {
 
 
 def _in_place_shape(name, change):
-    """t_, unsqueeze_ and the like: the tensor itself changes shape. Counts as a write although no value moves."""
+    """Make t_, unsqueeze_ and the like: the tensor itself changes shape, which counts as a write."""
 
     def method_(self, *args):
         views.check_in_place(self, state.recording > 0 and requires_grad(self))
@@ -47,8 +47,8 @@ def _in_place_shape(name, change):
     return method_
 
 
-def twin(tensor):
-    """Another tensor on the same memory with the same history."""
+def twin(tensor: Tensor) -> Tensor:
+    """Return another tensor on the same memory with the same history."""
     other = alias(tensor)
     other.node = views.grad_fn(tensor)
     if tensor.meta is not None and tensor.meta.edge_to_output:
@@ -61,7 +61,7 @@ unsqueeze_ = _in_place_shape("unsqueeze_", rows.unsqueeze)
 squeeze_ = _in_place_shape("squeeze_", shapes.squeeze)
 
 
-def set_(self, source=None):
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Make the tensor look at another tensor's memory, or at none. Counts as a write."""
     source = creation.empty(0, dtype=self.dtype) if source is None else tensor_argument("set_", "source", source)
     if source.array.dtype != self.array.dtype:

@@ -6,11 +6,12 @@ PyTorch: aten/src/ATen/native (LinearAlgebra.cpp, Linear.cpp, Distance.cpp).
 import builtins
 import math
 import string
+from collections.abc import Callable
 
 import numpy as np
 
 from course_lib.arrays import errors, kernels
-from course_lib.engine.arguments import dimension, tensor_argument
+from course_lib.engine.arguments import Number, Operand, Sizes, dimension, tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.views import requires_grad
@@ -19,14 +20,14 @@ from course_lib.surface.functions.results import named
 from course_lib.surface.functions.shapes import expand, mT, reshape
 
 
-def mm(input, mat2):
-    """The product of two matrices."""
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two matrices."""
     check_matrices("mat1", "mat2", input, mat2)
     return rows.mm(input, mat2)
 
 
-def check_matrices(first, second, a, b):
-    """RuntimeError unless a's rows fit b's columns."""
+def check_matrices(first: str, second: str, a: Tensor, b: Tensor) -> None:
+    """Raise RuntimeError unless a's rows fit b's columns."""
     sizes, others = a.array.shape, b.array.shape
     if len(sizes) != 2 or len(others) != 2:
         raise RuntimeError(f"{'self' if len(sizes) != 2 else 'mat2'} must be a matrix")
@@ -35,8 +36,8 @@ def check_matrices(first, second, a, b):
         raise RuntimeError(f"{first} and {second} shapes cannot be multiplied ({m}x{n} and {p}x{q})")
 
 
-def product(row, sizes, message):
-    """A product of two tensors of so many dimensions, whose last and last but one (or only) sizes have to agree."""
+def product(row: str, sizes: tuple, message: str) -> Callable:
+    """Make a product of two tensors of so many dimensions, whose last and last but one (or only) sizes must agree."""
 
     def operation(input, other):
         a, b = input.array.shape, other.array.shape
@@ -61,15 +62,15 @@ bmm = product(
 )
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """input + mat1 @ mat2."""
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """Return input + mat1 @ mat2."""
     errors.refuse("addmm", "Write beta * input + alpha * (mat1 @ mat2).", beta=beta != 1, alpha=alpha != 1)
     check_matrices("mat1", "mat2", mat1, mat2)
     return rows.addmm(input, mat1, mat2)
 
 
-def matmul(input, other):
-    """The product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
+def matmul(input: Tensor, other: Tensor | int) -> Tensor:
+    """Return the product of vectors, matrices and stacks of matrices, chosen by the numbers of dimensions."""
     if not isinstance(other, Tensor):
         tensor_argument("matmul", "other", other)
     a, b = input.array.ndim, other.array.ndim
@@ -93,14 +94,14 @@ def matmul(input, other):
     return matmul_batches(input, other)
 
 
-def lies_in_rows(stack):
-    """True when a stack of matrices can be read as one matrix without a copy."""
+def lies_in_rows(stack: Tensor) -> bool:
+    """Return True when a stack of matrices can be read as one matrix without a copy."""
     sizes, steps = stack.array.shape, stack.stride()
     return not stack.array.size or builtins.all(steps[d] == steps[d + 1] * sizes[d + 1] for d in range(len(sizes) - 2))
 
 
-def fold_batches(input, other):
-    """A stack of matrices times one matrix or vector: one product of two matrices between two reshapes."""
+def fold_batches(input: Tensor, other: Operand) -> Tensor:
+    """Return a stack of matrices times one matrix or vector: one product of two matrices between two reshapes."""
     turned = other.array.ndim > input.array.ndim
     if turned:
         input, other = mT(other), rows.t(input) if input.array.ndim == 2 else input
@@ -112,8 +113,8 @@ def fold_batches(input, other):
     return mT(result).contiguous() if turned else result
 
 
-def matmul_batches(input, other):
-    """Stacks of matrices on both sides, broadcast against each other; a vector counts as one matrix."""
+def matmul_batches(input: Tensor, other: Operand) -> Tensor:
+    """Multiply stacks of matrices on both sides, broadcast against each other; a vector counts as one matrix."""
     sizes, others = input.array.shape, other.array.shape
     if len(sizes) == len(others) == 3 and sizes[0] != others[0]:  # a stack of one counts as a matrix
         if sizes[0] == 1 and requires_grad(input):
@@ -134,23 +135,23 @@ def matmul_batches(input, other):
     return rows.unsafe_view(bmm(a, b), shape)
 
 
-def outer(input, vec2):
-    """All products of an element of one vector with one of the other."""
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Return all products of an element of one vector with one of the other."""
     for name, t in (("self", input), ("vec2", vec2)):
         if t.array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.array.ndim}-D")
     return rows.mul(reshape(input, (-1, 1)), vec2)
 
 
-def inner(input, other):
-    """The sum of products along the last dimensions."""
+def inner(input: Tensor, other: Operand) -> Tensor:
+    """Return the sum of products along the last dimensions."""
     if not input.array.ndim or not other.array.ndim:
         return rows.mul(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 
-def tensordot(a, b, dims=2):
-    """The sum of products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
+def tensordot(a: Tensor, b: Tensor, dims: Sizes = 2) -> Tensor:
+    """Sum products over several dimensions: the last of a with the first of b, or two lists of dimensions."""
     if isinstance(dims, int):
         if not 0 <= dims <= builtins.min(a.array.ndim, b.array.ndim):
             raise RuntimeError(f"tensordot expects 0 <= dims <= ndim_a and ndim_b, but got dims={dims}")
@@ -164,8 +165,8 @@ def tensordot(a, b, dims=2):
     return einsum(f"{left},{''.join(right)}->{''.join(kept)}", a, b)
 
 
-def diag(input, diagonal=0):
-    """A matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return a matrix with the vector on a diagonal, or the diagonal of a matrix as a vector."""
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
     if input.array.ndim == 2:
@@ -174,15 +175,15 @@ def diag(input, diagonal=0):
     return named(rows.diagonal_backward(input, (n, n), diagonal, 0, 1), "DiagEmbedBackward0")
 
 
-def trace(input):
-    """The sum of a matrix's diagonal."""
+def trace(input: Tensor) -> Tensor:
+    """Return the sum of a matrix's diagonal."""
     if input.array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.array.ndim}")
     return reductions.sum(shapes.diagonal(input))
 
 
-def check_square(A, name):
-    """The matrix; RuntimeError when it is no square one, or cannot be divided by."""
+def check_square(A: Tensor, name: str) -> Tensor:
+    """Return the matrix; RuntimeError when it is no square one, or cannot be divided by."""
     if A.array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     rows_, columns = A.array.shape[-2:]
@@ -191,15 +192,15 @@ def check_square(A, name):
     return check_floating(A, name)
 
 
-def check_floating(A, name):
-    """The matrix; RuntimeError when its elements are no floating-point numbers."""
+def check_floating(A: Tensor, name: str) -> Tensor:
+    """Return the matrix; RuntimeError when its elements are no floating-point numbers."""
     if A.array.dtype.kind != "f":
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}")
     return A
 
 
-def einsum(equation, *operands):
-    """Products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
+def einsum(equation: str, *operands) -> Tensor:
+    """Return products summed over the letters that do not stand after the arrow: einsum("ij,jk->ik", a, b) is a @ b."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = operands[0]
     terms, arrow, output = equation.replace(" ", "").partition("->")
@@ -224,8 +225,8 @@ def einsum(equation, *operands):
     return result if len(letters) == len(output) else shapes.reshape(result, result.array.shape[: len(output)])
 
 
-def spell_out(terms, operands):
-    """The terms with capital letters from the end of the alphabet for "...", and the letters that stand for it."""
+def spell_out(terms: list, operands: tuple) -> tuple:
+    """Return the terms with capital letters from the end of the alphabet for "...", and these letters."""
     lead = ""
     for term, tensor in zip(terms, operands, strict=True):
         missing = tensor.array.ndim - len(term.replace("...", ""))
@@ -242,8 +243,8 @@ def spell_out(terms, operands):
     return spelled, lead
 
 
-def in_order(tensor, term, letters):
-    """The tensor with one dimension for each letter, of length 1 where it lacks the letter."""
+def in_order(tensor: Tensor, term: str, letters: str) -> Tensor:
+    """Return the tensor with one dimension for each letter, of length 1 where it lacks the letter."""
     places = {}
     for letter in term:
         if letter in places:  # twice: the diagonal of the two dimensions
@@ -262,8 +263,8 @@ def in_order(tensor, term, letters):
     return shapes.permute(tensor, [places[letter] for letter in letters])
 
 
-def multiply_and_sum(a, b, axes):
-    """a * b summed over some dimensions, as a product of matrices when there is something to sum."""
+def multiply_and_sum(a: Tensor, b: Tensor, axes: list) -> Tensor:
+    """Return a * b summed over some dimensions, as a product of matrices when there is something to sum."""
     kernels.sizes_of_both(a.array, b.array)
     sizes = list(zip(a.array.shape, b.array.shape, strict=True))
     lone = [[d for d in axes if sizes[d][each] != 1 == sizes[d][1 - each]] for each in (0, 1)]

@@ -18,21 +18,21 @@ from course_lib.engine.views import requires_grad
 _renamed = {}
 
 
-def named(result, name):
-    """The result; its node has the name that PyTorch has for this form of the operation."""
+def named(result: Tensor, name: str) -> Tensor:
+    """Return the result; its node has the name that PyTorch has for this form of the operation."""
     if result.node is not None:
         cls = type(result.node)
         result.node.__class__ = _renamed.setdefault((cls, name), type(name, (cls,), {"__slots__": ()}))
     return result
 
 
-def without_gradient(array):
-    """The result of an operation that has no gradient."""
+def without_gradient(array: np.ndarray) -> Tensor:
+    """Return the result of an operation that has no gradient."""
     result = new_tensor(array)
     return mark_inference(result) if state.inference else result
 
 
-def store(name, out, result, *inputs):
+def store(name: str, out: Tensor, result: Tensor, *inputs) -> Tensor:
     """Write a result into `out`; RuntimeError when an argument requires grad, as that write is not recorded."""
     if state.grad_enabled and builtins.any(isinstance(t, Tensor) and requires_grad(t) for t in (*inputs, out)):
         raise RuntimeError(
@@ -61,13 +61,13 @@ class _Pair(tuple):
 
 
 @functools.cache
-def kind_of_pair(name):
-    """The type of an operation's pairs, named after it."""
+def kind_of_pair(name: str) -> type:
+    """Return the type of an operation's pairs, named after it."""
     return type(name, (_Pair,), {"__slots__": (), "__module__": "torch.return_types"})
 
 
-def pair(name, values):
-    """A pair of results, as a type of its own that prints as PyTorch's does."""
+def pair(name: str, values: tuple) -> object:
+    """Return a pair of results, as a type of its own that prints as PyTorch's does."""
     return kind_of_pair(name)(values)
 
 

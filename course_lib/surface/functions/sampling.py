@@ -5,24 +5,25 @@ PyTorch: aten/src/ATen/native/Distributions.cpp.
 
 import numpy as np
 
-from course_lib.arrays import kernels
+from course_lib.arrays import dtypes, kernels
+from course_lib.engine.arguments import Sizes
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, writable_array
 from course_lib.surface import creation
 from course_lib.surface.functions.results import without_gradient
 
 
-def uniform_(input, a=0.0, b=1.0, *, generator=None, **names):
+def uniform_(input: Tensor, a: float = 0.0, b: float = 1.0, *, generator: object = None, **names) -> Tensor:
     """Overwrite the tensor with random numbers spread evenly over [a, b)."""
     return rows.uniform_(input, creation.even_values(input, names.get("from", a), names.get("to", b), generator))
 
 
-def normal_(input, mean=0.0, std=1.0, *, generator=None):
+def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: object = None) -> Tensor:
     """Overwrite the tensor with normal random numbers."""
     return rows.normal_(input, creation.normal_values(input, mean, std, generator))
 
 
-def bernoulli_(input, p=0.5, *, generator=None):
+def bernoulli_(input: Tensor, p: Tensor | float = 0.5, *, generator: object = None) -> Tensor:
     """Overwrite the tensor with ones, with probability p (a number, or one for each element), and zeros."""
     chance, kind = (p.array, p.array.dtype) if isinstance(p, Tensor) else (p, np.float64)
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
@@ -31,8 +32,11 @@ def bernoulli_(input, p=0.5, *, generator=None):
     return rows.bernoulli_draw_(input, draw.in_memory_order(draw.fractions(source, like.size, kind), like) < chance)
 
 
-def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False):
-    """Normal random numbers with the given mean and standard deviation, numbers or tensors."""
+def normal(
+    mean: Tensor | float, std: Tensor | float = 1.0, size: Sizes | None = None, *, generator: object = None,
+    dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False,
+) -> Tensor:
+    """Return normal random numbers with the given mean and standard deviation, numbers or tensors."""
     if np.any(getattr(std, "array", std) < 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     if size is not None:
@@ -42,8 +46,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, dtype=None, device=None,
     return (normal_(noise, generator=generator) * std + mean).detach()
 
 
-def bernoulli(input, p=None, *, generator=None):
-    """1 with the probability that each element gives (or, with p, each with that one), else 0."""
+def bernoulli(input: Tensor, p: float | None = None, *, generator: object = None) -> Tensor:
+    """Return 1 with the probability that each element gives (or, with p, each with that one), else 0."""
     if p is not None:
         return bernoulli_(creation.zeros(input.array.shape, dtype=input.dtype), p, generator=generator)
     kernels.floats(input.array, "bernoulli_tensor_cpu_p_")
@@ -54,8 +58,8 @@ def bernoulli(input, p=None, *, generator=None):
     return rows.bernoulli(input, drawn.reshape(like.shape) < like)
 
 
-def multinomial(input, num_samples, replacement=False, *, generator=None):
-    """Places drawn with chances in proportion to the elements of a vector, or of each row of a matrix."""
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: object = None) -> Tensor:
+    """Return places drawn with chances in proportion to the elements of a vector, or of each row of a matrix."""
     weights = input.array
     if weights.dtype.kind != "f":
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")

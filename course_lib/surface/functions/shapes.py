@@ -7,7 +7,7 @@ import math
 
 from course_lib.arrays import kernels
 from course_lib.arrays.messages import warn_once
-from course_lib.engine.arguments import dimension, whole_number
+from course_lib.engine.arguments import Sizes, dimension, whole_number
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, writable_array
 from course_lib.surface.creation import sizes_from
@@ -15,14 +15,14 @@ from course_lib.surface.functions.dimensions import check_distinct, dims_of
 from course_lib.surface.joining import cat
 
 
-def view(input, *shape, size=None):
-    """The same memory in another shape; RuntimeError when that would need a copy."""
+def view(input: Tensor, *shape, size: Sizes | None = None) -> Tensor:
+    """Return the same memory in another shape; RuntimeError when that would need a copy."""
     shape = sizes_from(shape if size is None else (size,))
     return rows.view(input, kernels.complete_shape(input.array.size, shape))
 
 
-def reshape(input, *sizes, shape=None):
-    """Another shape: a view when the memory allows it, otherwise a copy."""
+def reshape(input: Tensor, *sizes, shape: object = None) -> Tensor:
+    """Return another shape: a view when the memory allows it, otherwise a copy."""
     shape = sizes_from(sizes if shape is None else (shape,))
     array, shape = writable_array(input), kernels.complete_shape(input.array.size, shape)
     if array.flags.c_contiguous:
@@ -34,8 +34,8 @@ def reshape(input, *sizes, shape=None):
     return rows.reshape_alias(input, shape)
 
 
-def flatten(input, start_dim=0, end_dim=-1):
-    """Several dimensions made one; the tensor itself when there is nothing to do."""
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Return several dimensions made one; the tensor itself when there is nothing to do."""
     start, end = dimension(input, start_dim), dimension(input, end_dim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -47,15 +47,15 @@ def flatten(input, start_dim=0, end_dim=-1):
     return reshape(input, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
 
 
-def t(input):
-    """A matrix with rows and columns exchanged."""
+def t(input: Tensor) -> Tensor:
+    """Return a matrix with rows and columns exchanged."""
     if input.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
     return rows.t(input)
 
 
-def mT(input):
-    """The last two dimensions exchanged."""
+def mT(input: Tensor) -> Tensor:
+    """Return the last two dimensions exchanged."""
     if input.array.ndim == 0:
         return input
     if input.array.ndim == 1:
@@ -63,8 +63,8 @@ def mT(input):
     return rows.transpose(input, input.array.ndim - 2, input.array.ndim - 1)
 
 
-def permute(input, *order, dims=None):
-    """The dimensions in another order."""
+def permute(input: Tensor, *order, dims: Sizes | None = None) -> Tensor:
+    """Return the dimensions in another order."""
     dims, given = sizes_from(order if dims is None else (dims,)), input.array.ndim
     if len(dims) != given or len({d % given for d in dims}) < given:
         raise RuntimeError(
@@ -74,8 +74,8 @@ def permute(input, *order, dims=None):
     return rows.permute(input, tuple(dimension(input, d) for d in dims))
 
 
-def squeeze(input, dim=None):
-    """Without dimensions of length 1: all of them, or those named."""
+def squeeze(input: Tensor, dim: Sizes | None = None) -> Tensor:
+    """Return the tensor without dimensions of length 1: all of them, or those named."""
     if dim is None:
         return rows.squeeze(input)
     if not isinstance(dim, tuple | list):
@@ -83,21 +83,21 @@ def squeeze(input, dim=None):
     return rows.squeeze_dim(input, dims_of(input, dim) or ())
 
 
-def expand(input, *sizes, size=None):
-    """The tensor seen with dimensions repeated; -1 keeps a length."""
+def expand(input: Tensor, *sizes, size: Sizes | None = None) -> Tensor:
+    """Return the tensor seen with dimensions repeated; -1 keeps a length."""
     return rows.expand(input, sizes_from(sizes if size is None else (size,)))
 
 
-def length_along(name, input, dim, error=RuntimeError):
-    """(the dimension counted from the front, its length); an error for a tensor without dimensions."""
+def length_along(name: str, input: Tensor, dim: int, error: type = RuntimeError) -> tuple:
+    """Return (the dimension counted from the front, its length); an error for a tensor without dimensions."""
     if not input.array.ndim:
         raise error(f"{name}() cannot be applied to a 0-dim tensor.")
     dim = dimension(input, dim)
     return dim, input.array.shape[dim]
 
 
-def select(input, dim, index):
-    """One place along a dimension, as a view."""
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """Return one place along a dimension, as a view."""
     dim, length = length_along("select", input, dim, IndexError)
     if not -length <= index < length:
         raise IndexError(
@@ -106,13 +106,13 @@ def select(input, dim, index):
     return rows.select(input, dim, int(index) % length)
 
 
-def unbind(input, dim=0):
-    """All places along a dimension, as a tuple of views from one node."""
+def unbind(input: Tensor, dim: int = 0) -> tuple:
+    """Return all places along a dimension, as a tuple of views from one node."""
     return tuple(rows.unbind(input, length_along("unbind", input, dim, IndexError)[0]))
 
 
-def as_strided(input, size, stride, storage_offset=None):
-    """A view of the tensor's storage with a shape, steps and a beginning of one's own choice."""
+def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: object = None) -> Tensor:
+    """Return a view of the tensor's storage with a shape, steps and a beginning of one's own choice."""
     size, stride = sizes_from((size,)), sizes_from((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
     if len(size) != len(stride) or any(step < 0 for step in stride):
@@ -120,20 +120,20 @@ def as_strided(input, size, stride, storage_offset=None):
     return rows.as_strided(input, size, stride, offset, offset - input.storage_offset())
 
 
-def vstack(tensors):
-    """Tensors joined as rows."""
+def vstack(tensors: list) -> Tensor:
+    """Return tensors joined as rows."""
     tensors = [view(t, (1, 1)) if t.array.ndim == 0 else t for t in tensors]
     return cat([rows.unsqueeze(t, 0) if t.array.ndim == 1 else t for t in tensors], 0)
 
 
-def hstack(tensors):
-    """Tensors joined along their second dimension; vectors along their only one."""
+def hstack(tensors: list) -> Tensor:
+    """Return tensors joined along their second dimension; vectors along their only one."""
     tensors = [reshape(t, 1) if t.array.ndim == 0 else t for t in tensors]
     return cat(tensors, 0 if tensors and tensors[0].array.ndim == 1 else 1)
 
 
-def meshgrid(*tensors, indexing=None):
-    """For vectors of coordinates, a grid of each coordinate."""
+def meshgrid(*tensors, indexing: str | None = None) -> tuple:
+    """Return, for vectors of coordinates, a grid of each coordinate."""
     if indexing is None:
         warn_once(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
@@ -150,8 +150,8 @@ def meshgrid(*tensors, indexing=None):
     return tuple(expand(t, shape) for t in lined)
 
 
-def narrow(input, dim, start, length):
-    """A stretch of a dimension, as a view."""
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return a stretch of a dimension, as a view."""
     (dim, size), first = length_along("narrow", input, dim), whole_number(start)
     if first is None or not -size <= first <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
@@ -161,16 +161,16 @@ def narrow(input, dim, start, length):
     return rows.slice_dim(input, dim, first, first + length, 1)
 
 
-def diagonal(input, offset=0, dim1=0, dim2=1):
-    """The diagonal of two dimensions, as a view."""
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """Return the diagonal of two dimensions, as a view."""
     first, second = dimension(input, dim1), dimension(input, dim2)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return rows.diagonal(input, offset, first, second)
 
 
-def split(input, split_size, dim=0):
-    """Pieces of the given length (or lengths) along a dimension, as views from one node."""
+def split(input: Tensor, split_size: int | list, dim: int = 0) -> tuple:
+    """Return pieces of the given length (or lengths) along a dimension, as views from one node."""
     (dim, length), size = length_along("split", input, dim), whole_number(split_size)
     if size is not None:
         if size < 0 or not size and length:
@@ -185,16 +185,16 @@ def split(input, split_size, dim=0):
     return tuple(rows.split_with_sizes(input, sizes, dim))
 
 
-def chunk(input, chunks, dim=0):
-    """At most the given number of pieces along a dimension, as views from one node."""
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple:
+    """Return at most the given number of pieces along a dimension, as views from one node."""
     dim, length = length_along("chunk", input, dim)
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     return split(input, max(1, -(-length // chunks)) if length else [0] * chunks, dim)
 
 
-def repeat(input, *sizes, repeats=None):
-    """Copies side by side, in new memory."""
+def repeat(input: Tensor, *sizes, repeats: object = None) -> Tensor:
+    """Return copies side by side, in new memory."""
     repeats = sizes_from(sizes if repeats is None else (repeats,))
     if len(repeats) < input.array.ndim:
         raise RuntimeError(
@@ -205,20 +205,20 @@ def repeat(input, *sizes, repeats=None):
     return rows.repeat(input, repeats)
 
 
-def flip(input, *along, dims=None):
-    """The order of elements reversed along dimensions."""
+def flip(input: Tensor, *along, dims: Sizes | None = None) -> Tensor:
+    """Return the order of elements reversed along dimensions."""
     dims = tuple(dimension(input, d) for d in sizes_from(along if dims is None else (dims,)))
     check_distinct(dims)
     return rows.flip(input, dims)
 
 
-def ravel(input):
-    """All elements in one dimension: a view when they lie in rows, else of a copy that does."""
+def ravel(input: Tensor) -> Tensor:
+    """Return all elements in one dimension: a view when they lie in rows, else of a copy that does."""
     return view(input.contiguous(), -1)
 
 
-def roll(input, shifts, dims=()):
-    """The elements moved along dimensions; what leaves at one end comes in at the other."""
+def roll(input: Tensor, shifts: Sizes, dims: Sizes = ()) -> Tensor:
+    """Return the elements moved along dimensions; what leaves at one end comes in at the other."""
     shifts, dims = (tuple(v) if isinstance(v, list | tuple) else (v,) for v in (shifts, () if dims is None else dims))
     if len(dims) != len(shifts) and (dims or len(shifts) != 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")

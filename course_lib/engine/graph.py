@@ -100,10 +100,7 @@ class Node:
         return hooks_of(self).add("pre", hook)
 
     def __call__(self, *grads):
-        """Compute the gradients of the inputs for given gradients of the outputs, as tensors: one, or a tuple.
-
-        As the formulas give them: that an operand was broadcast or promoted, only the engine undoes.
-        """
+        """Compute the inputs' gradients from the outputs', as the formulas give them: the engine undoes broadcasting."""
         if len(grads) != self.output_count:
             raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
         result = self.apply_to_tensors(list(grads) if self.several_outputs else grads[0])

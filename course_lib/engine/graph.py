@@ -100,7 +100,7 @@ class Node:
         return hooks_of(self).add("pre", hook)
 
     def __call__(self, *grads):
-        """Compute the inputs' gradients from the outputs', as the formulas give them: the engine undoes broadcasting."""
+        """Compute the inputs' gradients from the outputs', as formulas give them: the engine undoes broadcasting."""
         if len(grads) != self.output_count:
             raise TypeError(f"expected {self.output_count} arguments, got {len(grads)} instead")
         result = self.apply_to_tensors(list(grads) if self.several_outputs else grads[0])

@@ -299,28 +299,37 @@ class Drawing:
         return steps + [lanes.Step(self.node_box[i]) for i in order[at:]]
 
     def share_columns(self, steps):
-        """A tensor that no node made stands beside the node that comes next, if that has no tensor; it saves room.
+        """A tensor that no node made stands beside a node that comes next and has no tensor; it saves room.
 
         Where time runs right and there is no such node, it stands below the leaf before it.
         """
         graph = self.graph
-        made = {id(self.value_box[v]) for v, value in enumerate(graph.values) if value.node is not None}
         leaves = {id(self.value_box[node.leaf]) for node in graph.nodes if node.leaf is not None}
         free = {
             id(self.value_box[v]) for v, value in enumerate(graph.values) if value.node is None and value.memory is None
         }
-        shared = []
+        shared, waiting = [], []
+
+        def seat():
+            """Give those that wait a place of their own."""
+            for step in waiting:
+                before = shared[-1] if shared else None
+                if self.lies and before and len(before.values) == 1 and id(before.values[0]) in leaves:
+                    before.values += step.values
+                else:
+                    shared.append(step)
+            waiting.clear()
+
         for step in steps:
-            before = shared[-1] if shared else None
-            lonely = before and before.node is None and len(before.values) == 1
-            if step.node is not None and not step.values and lonely and id(before.values[0]) not in made:
-                before.node = step.node
-                continue
-            below = step.node is None and id(step.values[0]) in free
-            if self.lies and below and before and len(before.values) == 1 and id(before.values[0]) in leaves:
-                before.values += step.values
+            if step.node is None and id(step.values[0]) in free:
+                waiting.append(step)
+            elif step.node is not None and not step.values and waiting:
+                shared.append(waiting.pop(0))
+                shared[-1].node = step.node
             else:
+                seat()
                 shared.append(step)
+        seat()
         return shared
 
     def connect(self):
@@ -377,7 +386,7 @@ class Drawing:
         """How far boxes, arrows, their labels and the outlines of memories reach."""
         plan = self.plan
         spots = [(b.front, b.near, b.rear, b.far) for b in plan.boxes]
-        spots += [(t, c, t, c) for r in plan.routes for t, c in r.points]
+        spots += [(t, c - 7 * (r.kind == "nothing"), t, c) for r in plan.routes for t, c in r.points]  # 7: the ring
         spots += [self.outline(memory)[0] for memory in self.graph.memories]
         flat = [self.flat(*spot) for spot in spots]
         for r in plan.routes:

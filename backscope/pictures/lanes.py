@@ -101,7 +101,7 @@ class Route:
 class Plan:
     """Places boxes and routes of one picture. `lies` is True for a picture whose time runs to the right."""
 
-    gap = {True: 26, False: 22}  # between two steps
+    gap = {True: 20, False: 22}  # between two steps
 
     def __init__(self, steps, clusters, lies, titled=(), widest=None, dense=False):
         self.steps, self.clusters, self.lies = steps, clusters, lies
@@ -227,7 +227,7 @@ class Plan:
         gaps = [19 if self.dense else self.gap[self.lies]] * (len(self.steps) - 1)
         for r in self.straight:
             if self.lies:
-                need = 20 + max(width_of(r.label, DIGIT), pill_width(r.pill) + 12 if r.pill else 0)
+                need = 14 + max(width_of(r.label, DIGIT), pill_width(r.pill) + 18 if r.pill else 0)
             else:
                 need = 28 if r.pill else 0
             between = range(r.head.step, r.tail.step)

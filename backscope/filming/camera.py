@@ -270,7 +270,7 @@ class Camera:
         self.script = script
         self.frames, self.error, self.notes = [], None, []
         self.times, self.left_out, self.steps = Counter(), 0, 0
-        self.printed, self.hushed, self.fault = Printed(), False, None
+        self.printed, self.fault = Printed(), None
         self.latest = None
         self.told = None  # the error that the last frame shows
 

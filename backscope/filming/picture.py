@@ -5,7 +5,7 @@ have several sides comes from `compare`.
 """
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from backscope.filming.words import Changes
 from backscope.graph.compare import PairDrawing
@@ -44,8 +44,6 @@ class Places:
     sides: list
     both: Graph  # the things of all sides
     marks: list
-    given: list = field(default_factory=list)
-    slots: list = field(default_factory=list)
 
 
 def placed(reel, changes):

@@ -37,7 +37,6 @@ class Reel:
         graphs = [frame.graph for frame in frames]
         self.values = [values for values, _ in found]
         self.nodes = [nodes for _, nodes in found]
-        self.things = [(set(values), set(nodes)) for values, nodes in found]  # before places are shared
         self.sides = [self.side(k, graphs[k]) for k in range(len(frames))]
         self.keep_inputs()
         self.node_place = places(

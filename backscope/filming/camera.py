@@ -8,6 +8,7 @@ import ast
 import contextlib
 import copy
 import io
+import linecache
 import os
 import sys
 import threading
@@ -25,7 +26,7 @@ from backscope.pictures.draw import names_in
 from backscope.stepping.step import one_line, without_frames
 
 TICK, TURN, CAUGHT, BACKWARD, RETURNED = (f"__film_{what}__" for what in "tick turn caught backward returned".split())
-FILE = "<film>"
+FILE = "<film "  # how the names of programs begin
 MOST = 40  # frames
 MOST_STEPS = 10_000  # statements that run before a program is stopped: it may be a loop without an end
 IN = "__in__"  # between a name and the function in which it means something else than outside
@@ -103,9 +104,13 @@ CALLS = {TICK: tick, TURN: turn, CAUGHT: caught, BACKWARD: backward}
 class Script:
     """A program, parsed; and with the calls put in."""
 
-    def __init__(self, text, enter, nodes, file=FILE, span=None):
+    count = 0
+
+    def __init__(self, text, enter, nodes, file=None, span=None):
         """`span`: the first and the last line that have frames; all, if none are given."""
-        self.enter, self.nodes, self.file, self.span = enter, nodes, file, span
+        Script.count += 1
+        self.enter, self.nodes, self.span = enter, nodes, span
+        self.file = file = file or f"{FILE}{Script.count}>"
         self.tree = ast.parse(text, file)
         every = list(ast.walk(self.tree))
         nodes = [node for node in every if self.within(getattr(node, "lineno", 0))] if span else every
@@ -114,6 +119,8 @@ class Script:
         )
         self.names = list(dict.fromkeys(names))
         self.defines = any(isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)) for node in nodes)
+        if self.defines and file.startswith(FILE):  # so that functions of the program have a source, as in a cell
+            linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         self.statements = {}  # line -> the statement that begins there
         for node in every:
             if isinstance(node, ast.stmt):
@@ -222,7 +229,7 @@ class Script:
 
 def in_a_pass(frame):
     """True when a library's backward pass has called the function of the program that this frame runs."""
-    while frame is not None and not (frame.f_code.co_filename == FILE and frame.f_code.co_name == "<module>"):
+    while frame is not None and not (frame.f_code.co_filename.startswith(FILE) and frame.f_code.co_name == "<module>"):
         if frame.f_code.co_name in ("_engine_run_backward", "run_backward") or frame.f_code.co_filename.endswith(
             ENGINE
         ):

@@ -204,6 +204,8 @@ shell.run_cell(
 seen = shell.user_ns["_"]
 assert type(seen).__name__ == "Film" and len(seen) == 5, seen
 assert "line 5, MulBackward0 has run" in seen.text
+shell.run_cell("film(f, y)")
+assert "2. line 2: return x * 2" in shell.user_ns["_"].text, shell.user_ns["_"].text
 shell.run_cell("z = f(y)")
 assert shell.user_ns["z"].item() == 4 and shell.user_ns["w"].grad.item() == 2
 result = shell.run_cell("%%film colour=True\\nq = 1")

@@ -332,8 +332,7 @@ def grade_copy(grader, copy, file):
         graded.problem = copy.problem
         return graded
     asks = {} if copy.edition else askers(file)
-    cells = [{"source": cell["source"], "asks": asks.get(cell["id"], ""), "old": bool(copy.edition)}
-             for cell in copy.cells]  # fmt: skip
+    cells = [{"source": cell["source"], "asks": asks.get(cell["id"], "")} for cell in copy.cells]
     skip, records = [], []
     for _ in range(RUNS):
         ran = grader.run({"lesson": copy.lesson, "edition": copy.edition, "cells": cells, "skip": skip})
@@ -355,6 +354,10 @@ def grade_copy(grader, copy, file):
         if record["kind"] == "verdict" and record["id"] in graded.answers:
             merge(graded.answers[record["id"]], answer_of(record, cells))
     complete(graded, cells)
+    if copy.edition:  # from here on by the numbers of today
+        graded.answers = {new_number(id): answer for id, answer in graded.answers.items()}
+        for id, answer in graded.answers.items():
+            answer.id = id
     graded.notes += [answer.text for answer in graded.answers.values() if answer.outcome == NOT_JUDGED][:1]
     if grader.stopping.is_set():
         graded.notes.append("The grading was stopped while this notebook ran.")
@@ -392,8 +395,8 @@ def ended_here(id, ended, limits):
 
 def named_in(cell, exercises):
     """The exercises that a cell asks."""
-    found = map(normal, [*worker.ASKS.findall(cell["source"]), cell["asks"]])
-    return {id for id in (map(new_number, found) if cell["old"] else found) if id in exercises}
+    found = [*worker.ASKS.findall(cell["source"]), cell["asks"]]
+    return {id for id in map(normal, found) if id in exercises}
 
 
 def answer_of(record, cells):

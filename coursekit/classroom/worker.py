@@ -165,7 +165,7 @@ class Graded(lessons.Lesson):
 
     def __init__(self, lesson, torch, run):
         super().__init__(lesson.number, lesson.exercises.values(), torch, progress=Nothing())
-        self.renamed, self._run = lesson.renamed, run
+        self._run = run
 
     def run(self, program, *args, after=None):
         """The program runs, for what later cells need of it; nothing is shown."""
@@ -181,8 +181,7 @@ class Graded(lessons.Lesson):
         self._asked(id, answer)
 
     def _asked(self, id, answer):
-        key = lessons.normal(id)
-        known = self._run.exercises.get(self.renamed.get(key, key))
+        known = self._run.exercises.get(lessons.normal(id))
         if known is not None and answer is not lessons.NOTHING:
             self.results[known.id] = self._run.judge(known, answer, self.torch)
 
@@ -284,7 +283,7 @@ class Run:
         """What went wrong in one cell, or None."""
         clock = bounds.AlarmClock if bounds.AlarmClock.works_here() else bounds.Watchdog
         try:
-            with clock(self.seconds):
+            with clock(bounds.Spent(self.seconds)):
                 ran = bounds.inside(lambda: self.shell.run_cell(source, store_history=False))
         except BaseException as error:  # a second ring of the alarm may come in the shell's own lines
             return error

@@ -1,8 +1,10 @@
 """Numbers of 0.9.0 and those that the same exercises, predictions and claims have now: lessons/moved.toml."""
 
+import copy
 import functools
 import tomllib
 
+from coursekit.judge.discovery import by_number, exercises_module
 from coursekit.rooms import LESSONS
 
 
@@ -30,3 +32,31 @@ def carried_over(entries):
         if entry.get("solved") is True:
             found[new]["solved"] = True
     return found
+
+
+def records_before(lesson):
+    """The exercises that a lesson had in 0.9.0, by their numbers of then, wherever they stand today."""
+    old = {new: old for old, new in moved().items() if new and old.startswith(f"{lesson}.")}
+    lessons = sorted({lesson, *(new.partition(".")[0] for new in old)})
+    found = []
+    for record in (record for each in lessons for record in exercises_module(each).EXERCISES):
+        id = old.get(record.id, record.id)
+        if record.id in old or record.id.startswith(f"{lesson}.") and id not in moved():  # all but what is new
+            found.append(copy.copy(record))
+            object.__setattr__(found[-1], "id", id)  # frozen, and made anew it would read its mistakes again
+    return sorted(found, key=lambda record: by_number(record.id))
+
+
+class ProgressBefore:
+    """A learner's progress for a notebook of 0.9.0: asked by the numbers of then, kept under those of today."""
+
+    def __init__(self, kept):
+        self.kept = kept
+
+    def entry(self, id):
+        """What is known about an exercise."""
+        return self.kept.entry(new_number(id))
+
+    def change(self, id, change):
+        """Give `change` the newest entry and write it. Returns the entry."""
+        return self.kept.change(new_number(id), change)

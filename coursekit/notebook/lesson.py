@@ -11,7 +11,7 @@ import textwrap
 
 from coursekit.judge import bounds, discovery, verdicts
 from coursekit.judge import exercise as ex
-from coursekit.judge.moved import moved
+from coursekit.judge.moved import ProgressBefore, records_before
 from coursekit.notebook import card as cards
 from coursekit.notebook.card import show_card
 from coursekit.notebook.progress import Progress
@@ -34,7 +34,9 @@ def lesson(number, torch=None, edition=""):
     if wanted not in numbers:
         have = ", ".join(f"lesson({int(each)})" if each.isdigit() else f'lesson("{each}")' for each in numbers)
         raise ValueError(f"lesson({number!r}): no lesson of that number has exercises. There are: {have}.")
-    return Lesson(wanted, discovery.exercises_module(wanted).EXERCISES, torch, renamed=edition == "0.9.0")
+    if edition == "0.9.0":
+        return Lesson(wanted, records_before(wanted), torch, ProgressBefore(Progress()))
+    return Lesson(wanted, discovery.exercises_module(wanted).EXERCISES, torch)
 
 
 def in_words(method):
@@ -57,10 +59,8 @@ def in_words(method):
 class Lesson:
     """One lesson's exercises, for one learner."""
 
-    def __init__(self, number, exercises, torch=None, progress=None, renamed=False):
+    def __init__(self, number, exercises, torch=None, progress=None):
         self.number = discovery.number_of(number)  # "07", or "07b" for a part
-        self.renamed = numbers_before(self.number) if renamed else {}
-        exercises = [*exercises, *moved_away(self.renamed, self.number)]
         self.exercises = {each.id: each for each in exercises}
         self.torch = torch  # None: look at the answer, else our engine
         self.kept = progress if progress is not None else Progress()
@@ -240,7 +240,6 @@ class Lesson:
     def find(self, id, answer, method):
         """The exercise with this id; None, after a sentence, when there is none or something is missing."""
         key = normal(id)
-        key = self.renamed.get(key, key)
         if key not in self.exercises:
             given = "no id was given" if id is NOTHING else f"there is no exercise {ex.short(id)}"
             text = f"L.{method}: {given} in lesson {self.number}. {self.ids()}"
@@ -259,18 +258,6 @@ class Lesson:
         """An id that this verb takes: predictions have a p in theirs."""
         fitting = (id for id in self.exercises if (".p" in id) == (verb == "predict"))
         return next(fitting, f"{self.number}.1")
-
-
-def numbers_before(lesson):
-    """{the number that it had in 0.9.0: the number today} for the exercises of a lesson that have another one."""
-    return {old: new for old, new in moved().items() if old.startswith(f"{lesson}.")}
-
-
-def moved_away(renamed, lesson):
-    """The records of a lesson's exercises that stand in another lesson, or part, now."""
-    elsewhere = {new.partition(".")[0] for new in renamed.values()} - {lesson, ""}
-    found = [record for each in sorted(elsewhere) for record in discovery.exercises_module(each).EXERCISES]
-    return [record for record in found if record.id in renamed.values()]
 
 
 def normal(id):

@@ -204,3 +204,17 @@ def test_file_names_are_plain_and_each_is_used_once():
     names = pages.file_names(["Zoë", "zoe", "../.."])
 
     assert {"Zoë": "Zoe.html", "zoe": "zoe_2.html", "../..": "student.html"} == names
+
+
+def test_a_notebook_of_0_9_0_is_graded_by_its_own_numbers(tmp_path):
+    """What a copy of 0.9.0 asks as 05.4 is exercise 05.3 today, and 05.6 is in a part: each gets its own verdict."""
+    passes = "def passes(torch, x, g, times):\n    for _ in range(times):\n        x.view(-1, 1).backward(g.clone())\n"
+    setup = "import course_lib as torch\nfrom course_lib.teach import lesson\nL = lesson(5)"
+    cells = [setup, 'L.check("05.4", "DABC")', passes + '\n\nL.check("05.6", passes)']
+    known = copies.Known("05", [{"cell_type": "code", "source": cell, "outputs": []} for cell in cells])
+    found = grade.returned.look(known.write(tmp_path / "in" / "ida_05.ipynb").parent, {"05": "05_leaf_accumulation"})
+    (graded,), _ = grade.grade_all(found.copies, grade.Grader(LIMITS), grade.Bar(1, io.StringIO()), 1)
+    outcomes = {id: answer.outcome for id, answer in graded.answers.items()}
+
+    assert ("correct", "correct") == (outcomes["05.3"], outcomes["05b.1"])
+    assert "not attempted" == outcomes["05b.2"] and "05.6" not in outcomes

@@ -47,11 +47,11 @@ from course_lib.arrays.kernels import copy_of_gradient, named_sizes
 from course_lib.arrays.messages import warn_once
 from course_lib.engine import grad_mode
 from course_lib.engine.checks import as_tensor
-from course_lib.engine.fit import validate_outputs
 from course_lib.engine.graph import LEAVES_FIRST, AccumulateGrad, Node
 from course_lib.engine.hooks import call_tensor_hooks, run_posthooks, run_prehooks, run_retain_grad, run_tensor_hooks
 from course_lib.engine.saved import read_slot
 from course_lib.engine.tensor import Tensor, new_tensor, writable_array
+from course_lib.engine.unbroadcast import validate_outputs
 from course_lib.engine.views import gradient_edge, requires_grad
 
 state = grad_mode.state

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from course_lib.arrays import dtypes, errors, kernels, memory
-from course_lib.engine import arguments, fit, saved, views
+from course_lib.engine import arguments, saved, unbroadcast, views
 from course_lib.engine import tensor as tensors
 from course_lib.engine.graph import Node, next_sequence_nr
 from course_lib.engine.ops import ROWS, instrument, state, write_in_place, write_node, write_operation
@@ -84,7 +84,7 @@ def names_called(function: Callable, find: Callable) -> dict:
     return {name: find(name) for name in names if name in ON_TENSORS or name in ROWS or kernel(name)}
 
 
-KERNELS = [kernels, fit]  # where formulas find the functions they call; nn/derivatives.py adds its own
+KERNELS = [kernels, unbroadcast]  # where formulas find the functions they call; nn/derivatives.py adds its own
 
 
 def kernel(name: str) -> Callable | None:

@@ -22,7 +22,7 @@ from course_lib.engine.ops import row
 
 # --- arithmetic --------------------------------------------------------------------------------------------
 # Shapes and types may differ between the operands. No formula deals with it: the engine sums each gradient back to
-# the shape of its input (engine/fit.py). add and sub save nothing at all.
+# the shape of its input (engine/unbroadcast.py). add and sub save nothing at all.
 
 row("add(self, other)", "self + other", names="__add__ __radd__ __iadd__",
     self="grad",

@@ -31,11 +31,11 @@ from course_lib.arrays.messages import type_name
 from course_lib.engine import checks, grad_mode, views
 from course_lib.engine.arguments import bind_arguments
 from course_lib.engine.checks import as_tensor
-from course_lib.engine.fit import unbroadcast
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, Freed, SavedOutput, SavedTensor, SavedVariable
 from course_lib.engine.tensor import NO_EDGE, Tensor, writable_array
+from course_lib.engine.unbroadcast import unbroadcast
 
 state = grad_mode.state
 

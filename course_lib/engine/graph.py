@@ -20,10 +20,10 @@ import numpy as np
 
 from course_lib.arrays.kernels import broadcast_like, copy_like
 from course_lib.arrays.memory import UNSHARED, is_dense
-from course_lib.engine.fit import validate_outputs
 from course_lib.engine.grad_mode import state
 from course_lib.engine.hooks import hooks_of
 from course_lib.engine.tensor import Tensor, allocate, counter_of, mark_inference, meta_of, new_tensor
+from course_lib.engine.unbroadcast import validate_outputs
 from course_lib.engine.version import VersionCounter
 
 next_sequence_nr = count().__next__  # nodes are numbered in the order of the forward pass

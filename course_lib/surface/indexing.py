@@ -10,11 +10,11 @@ from course_lib.arrays.memory import overlaps
 from course_lib.arrays.messages import OVERLAPS_OPERAND, type_name, warn_once
 from course_lib.engine import grad_mode
 from course_lib.engine.build import rows
-from course_lib.engine.fit import unbroadcast
 from course_lib.engine.graph import Node, init_node
 from course_lib.engine.ops import instrument
 from course_lib.engine.saved import FREED, SavedVariable, add_slot_properties
 from course_lib.engine.tensor import Tensor, mark_inference, new_tensor, writable_array
+from course_lib.engine.unbroadcast import unbroadcast
 from course_lib.engine.views import check_in_place, count_write, gradient_edge, rebase_history, requires_grad
 
 state = grad_mode.state

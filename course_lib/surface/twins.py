@@ -13,8 +13,8 @@ import numpy as np
 from course_lib.arrays import kernels
 from course_lib.engine import grad_mode
 from course_lib.engine.build import ON_TENSORS, rows
-from course_lib.engine.fit import sum_to
 from course_lib.engine.tensor import new_tensor
+from course_lib.engine.unbroadcast import sum_to
 from course_lib.surface import creation
 from course_lib.surface import functions as composites
 from course_lib.surface.indexing import put_, take

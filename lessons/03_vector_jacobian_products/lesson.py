@@ -562,7 +562,7 @@ L.check("03.5", cures)
 # %% tags=["engine"]
 for name in ("exp", "mul", "mv"):
     print(name, ROWS[name].formulas)
-show("engine.fit.unbroadcast")
+show("engine.unbroadcast.unbroadcast")
 show("arrays.kernels.views.sum_to")
 show("arrays.kernels.views.summed_dims")
 

@@ -60,7 +60,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} of {list(input.shape)} is not")
     floats(input.array, "glu_cpu")
     half, gate = input.chunk(2, dim)
-    return composites.named(half * rows.sigmoid(gate), "GluBackward0")
+    return composites.rename_node(half * rows.sigmoid(gate), "GluBackward0")
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from course_lib.engine.arguments import Number, Operand, number_of
 from course_lib.engine.build import rows
 from course_lib.engine.grad_mode import OFF, state
 from course_lib.engine.tensor import Tensor, new_tensor
-from course_lib.surface.functions.results import named, store
+from course_lib.surface.functions.results import rename_node, store
 
 
 def add(input: Tensor, other: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
@@ -136,6 +136,6 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     floats(input.array, "round_cpu")
     factor = 10.0 ** abs(decimals)
     result = rows.round(input * factor) / factor if decimals > 0 else rows.round(input / factor) * factor
-    return named(result, "RoundBackward1")
+    return rename_node(result, "RoundBackward1")
 
 

@@ -35,7 +35,7 @@ def every(tensor: Tensor) -> tuple:
     return tuple(range(tensor.array.ndim))
 
 
-def filled(name: str, tensor: Tensor, dim: int) -> int:
+def nonempty_dim(name: str, tensor: Tensor, dim: int) -> int:
     """Return a dimension counted from the front; IndexError when nothing lies along it."""
     dim = dimension(tensor, dim)
     if tensor.array.ndim and not tensor.array.shape[dim]:

@@ -12,7 +12,7 @@ from course_lib.engine.tensor import NO_EDGE, Tensor, alias, meta_of, writable_a
 from course_lib.engine.views import gradient_edge, requires_grad
 from course_lib.surface import creation
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import named
+from course_lib.surface.functions.results import rename_node
 
 NODES_OF_SHAPE_CHANGES = {
     "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1", "UnsqueezeBackward0": "UnsqueezeBackward1",
@@ -31,7 +31,7 @@ def _in_place_shape(name, change):
         self.array = changed.array
         if edge is not None:
             made = type(changed.node).__name__
-            named(changed, NODES_OF_SHAPE_CHANGES.get(made, made))
+            rename_node(changed, NODES_OF_SHAPE_CHANGES.get(made, made))
             retains = self.retains_grad
             if retains:  # what is retained stays the gradient in the old shape
                 self.meta.retains_grad = False

@@ -16,7 +16,7 @@ from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor, counter_of
 from course_lib.engine.views import requires_grad
 from course_lib.surface.functions import reductions, shapes
-from course_lib.surface.functions.results import named
+from course_lib.surface.functions.results import rename_node
 from course_lib.surface.functions.shapes import expand, mT, reshape
 
 
@@ -172,7 +172,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.array.ndim == 2:
         return shapes.diagonal(input, diagonal).clone()
     n = len(input) + abs(diagonal)
-    return named(rows.diagonal_backward(input, (n, n), diagonal, 0, 1), "DiagEmbedBackward0")
+    return rename_node(rows.diagonal_backward(input, (n, n), diagonal, 0, 1), "DiagEmbedBackward0")
 
 
 def trace(input: Tensor) -> Tensor:

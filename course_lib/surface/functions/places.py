@@ -12,7 +12,7 @@ from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.surface import creation, indexing
 from course_lib.surface.functions import shapes
-from course_lib.surface.functions.results import named, without_gradient
+from course_lib.surface.functions.results import rename_node, without_gradient
 
 
 def where(condition: Tensor, input: Tensor | None = None, other: Operand | None = None) -> Tensor:
@@ -34,7 +34,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     kernels.sizes_of_both(input.array, mask.array)
     shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
-    return named(shapes.expand(input, shape)[shapes.expand(mask, shape)], "MaskedSelectBackward0")
+    return rename_node(shapes.expand(input, shape)[shapes.expand(mask, shape)], "MaskedSelectBackward0")
 
 
 def index_put_(self: Tensor, indices: tuple, values: Tensor, accumulate: bool = False) -> Tensor:

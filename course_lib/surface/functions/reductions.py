@@ -12,7 +12,7 @@ from course_lib.engine.arguments import Number, Sizes, dimension, number_of, ten
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.engine.views import requires_grad
-from course_lib.surface.functions.dimensions import OMITTED, check_kept, dims_of, every, filled, wrong_form
+from course_lib.surface.functions.dimensions import OMITTED, check_kept, dims_of, every, nonempty_dim, wrong_form
 from course_lib.surface.functions.results import pair, without_gradient
 
 
@@ -64,7 +64,7 @@ def extreme(
         return of_all(input)
     if isinstance(dim, Tensor):
         return of_two(input, dim)
-    return pair(name, along(input, filled(name, input, dim), keepdim))
+    return pair(name, along(input, nonempty_dim(name, input, dim), keepdim))
 
 
 def _arg(find, input, dim, keepdim):
@@ -73,7 +73,7 @@ def _arg(find, input, dim, keepdim):
         raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None and not input.array.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    dim = None if dim is None else filled(name, input, dim)
+    dim = None if dim is None else nonempty_dim(name, input, dim)
     return without_gradient(find(input.array, axis=dim if input.array.ndim else None, keepdims=keepdim))
 
 
@@ -168,7 +168,7 @@ def dims_of_some(name: str, input: Tensor, dim: int) -> tuple:
     dims = dims_of(input, dim)
     if dims is None and not input.array.size:
         kernels.extreme(input.array, None, name)  # raises
-    return tuple(filled(name, input, d) for d in dims or every(input))
+    return tuple(nonempty_dim(name, input, d) for d in dims or every(input))
 
 
 def logsumexp(input: Tensor, dim: Sizes, keepdim: bool = False) -> Tensor:

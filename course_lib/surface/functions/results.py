@@ -18,7 +18,7 @@ from course_lib.engine.views import requires_grad
 _renamed = {}
 
 
-def named(result: Tensor, name: str) -> Tensor:
+def rename_node(result: Tensor, name: str) -> Tensor:
     """Return the result; its node has the name that PyTorch has for this form of the operation."""
     if result.node is not None:
         cls = type(result.node)

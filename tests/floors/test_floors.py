@@ -247,6 +247,31 @@ def test_the_list_of_places_is_true():
     assert len(pairs) > 10 and wrong == []
 
 
+LINK = re.compile(r"\[`([^`]+)`\]\(([\w/]+\.py)#L(\d+)\)")
+
+
+def line_of(name, wanted):
+    """The line of a class, a function or a note, the first of that name; 1 for a whole file."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    told = re.compile(rf"\s*(class|def) {re.escape(wanted)}\b|.*Note \[{re.escape(wanted)}\]")
+    found = [number for number, line in enumerate(lines, 1) if told.match(line)]
+    assert found or name.endswith("/" + wanted), f"{name} has no {wanted}"
+    return found[0] if found else 1
+
+
+def with_true_lines(text):
+    """The README with the line of each link as it is now."""
+    return LINK.sub(lambda link: f"[`{link[1]}`]({link[2]}#L{line_of(link[2], link[1])})", text)
+
+
+def test_the_links_of_the_evening_lead_to_their_lines():
+    """Each link into a file names the line of what it says. `python -m tests.floors.test_floors` sets them anew."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert len(LINK.findall(text)) > 30
+    assert text == with_true_lines(text)
+
+
 # --- two walks ---------------------------------------------------------------------------------------------
 
 
@@ -281,3 +306,8 @@ def test_a_product_and_its_backward_pass_are_followed_with_few_turns_of_pages():
 
     assert switches(walked(lambda: x * w)) <= 4
     assert switches(walked(loss.backward)) <= 8
+
+
+if __name__ == "__main__":
+    README = ROOT / "README.md"
+    README.write_text(with_true_lines(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -29,7 +29,7 @@ from coursekit.own_engine import stages  # noqa: E402
 FIRST_PAGE = "home.ipynb"
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 ROOMS = {  # and what no lesson's cell needs of each
-    "course_lib": (), "backscope": (), "coursekit": ("cli", "classroom"), "lessons": ("lesson.py", "claims*.py"),
+    "course_lib": (), "backscope": (), "coursekit": ("cli", "classroom"), "lessons": ("claims*.py",),
 }  # fmt: skip
 PROJECT = """
 [build-system]

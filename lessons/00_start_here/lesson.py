@@ -120,7 +120,7 @@ print(x.grad_fn, x.is_leaf)
 # %% [markdown]
 # ## Where do the arrows lead?
 #
-# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair. Its first half is the node to which it leads. The second is a number, which is always 0 here; lesson 01 says what it means.
+# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair. Its first half is the node to which it leads. The second is a number, which is 0 here. For an operation with several results it says which result is meant.
 
 # %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:

@@ -43,30 +43,7 @@ def test_c01_2_plain_operands_leave_nothing(torch):
         assert len(nodes_behind(w * q)) == 2
 
 
-def test_c01_3_digits_tell_forms_apart(torch):
-    """The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x`
-    PowBackward1, `2 ** x` PowBackward2."""
-    x = leaf(torch)
-
-    assert (x**2).grad_fn.name() == "PowBackward0"
-    assert (x**x).grad_fn.name() == "PowBackward1"
-    assert (2**x).grad_fn.name() == "PowBackward2"
-    assert (x - 1).grad_fn.name() == (x - x).grad_fn.name() == "SubBackward0"
-    assert (1 - x).grad_fn.name() == "RsubBackward1"
-
-
-def test_c01_4_as_many_nodes_as_operations(torch):
-    """One call leaves a node for each recorded operation that runs in it: `x.cpu()` of a tensor on the CPU none,
-    `x.std()` one, `cross_entropy` two."""
-    x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
-    loss = torch.nn.functional.cross_entropy(x, torch.tensor([0, 1]))
-
-    assert x.cpu() is x and x.float() is x
-    assert names_behind(x.std()) == ["StdBackward0", "AccumulateGrad"]
-    assert names_behind(loss) == ["NllLossBackward0", "LogSoftmaxBackward0", "AccumulateGrad"]
-
-
-def test_c01_5_used_twice_or_computed_twice(torch):
+def test_c01_3_used_twice_or_computed_twice(torch):
     """A result that is used twice is one node with two arrows into it; a result that is computed twice is
     two nodes."""
     w, x = leaf(torch), leaf(torch, 3.0)
@@ -80,18 +57,7 @@ def test_c01_5_used_twice_or_computed_twice(torch):
     assert (len(nodes_behind(shared)), len(nodes_behind(repeated))) == (4, 5)
 
 
-def test_c01_6_one_node_for_several_results(torch):
-    """An operation with several results leaves one node, and the second half of an arrow says which result
-    is meant."""
-    results = torch.tensor([1.0, 2.0, 3.0], requires_grad=True).unbind()
-
-    assert len({result.grad_fn for result in results}) == 1
-    for number, result in enumerate(results):
-        assert result.output_nr == number
-        assert result.exp().grad_fn.next_functions == ((results[0].grad_fn, number),)
-
-
-def test_c01_7_names_are_not_in_the_graph(torch):
+def test_c01_4_names_are_not_in_the_graph(torch):
     """Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow."""
     x = leaf(torch, 4.0)
     h = x * 2
@@ -105,7 +71,7 @@ def test_c01_7_names_are_not_in_the_graph(torch):
     assert torch.autograd.grad(y, x)[0].item() == 8 * 4.0
 
 
-def test_c01_8_no_cycles(torch):
+def test_c01_5_no_cycles(torch):
     """An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle."""
     h = leaf(torch)
     for _ in range(30):
@@ -116,7 +82,7 @@ def test_c01_8_no_cycles(torch):
                 assert after._sequence_nr() < node._sequence_nr()
 
 
-def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
+def test_c01_6_nodes_and_leaves_are_kept_alive(torch):
     """A result that is no view keeps the nodes behind it and their leaves alive, but a tensor in between only if a node
     has saved it."""
 
@@ -140,7 +106,9 @@ def test_c01_9_nodes_and_leaves_are_kept_alive(torch):
 
 
 @pytest.mark.parametrize("held", ["the result", "one of its nodes"])
-def test_c01_10_gone_at_once(torch, held):
+
+
+def test_c01_7_gone_at_once(torch, held):
     """When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage
     collector."""
 
@@ -159,7 +127,7 @@ def test_c01_10_gone_at_once(torch, held):
         assert alive(looks) == [False, False]
 
 
-def test_c01_11_item_leaves_the_graph(torch):
+def test_c01_8_item_leaves_the_graph(torch):
     """A number taken out with `item()` is outside the graph: no arrow leads back through it."""
     x = leaf(torch, 4.0)
     y = (x * x).item() * x

@@ -24,67 +24,46 @@
 # - explain what happens to the graph when a name is used again;
 # - find the line that keeps a whole training in memory.
 #
-# **Minutes** 80 · **Needs** lesson 00 · **Out of scope** what nodes save for later (lesson 06), the order of the backward pass (lesson 04)
+# **Minutes** 80, of which 25 are for your own engine, and 18 for more exercises · **Needs** lesson 00 · **Out of scope** what nodes save for later (lesson 06), the order of the backward pass (lesson 04)
 #
 # [← 00 Start here](00_start_here.ipynb) · [all lessons](home.ipynb) · [02 Leaves →](02_leaves.ipynb)
 
 # %%
 import course_lib as torch
 from backscope import draw, ledger
-from coursekit import expect_error, lesson, show
+from coursekit import lesson, show
 from coursekit.judge.discovery import exercises_module
 
 pictures = exercises_module(1).pictures
 
 L = lesson(1)
 
-import copy
 import gc
 import weakref
 
 # %% [markdown]
-# Here is the loop of the story, with four batches. Each batch has its backward pass, as in any training (the step that moves `w` is left out). `behind` counts the nodes that you can reach from a result by following arrows, as you did by hand in lesson 00.
+# Here is the loop of the story, for four batches of a validation set. (Nothing is learned there, so there is no backward pass.) `ledger` counts the bytes that are saved for a backward pass.
 
 
 # %%
-def behind(result):
-    found = [result.grad_fn]
-    for node in found:  # the list grows while we walk along it
-        found += [to for to, _ in node.next_functions if to is not None and to not in found]
-    return len(found)
+def validate(number_of):
+    total = 0.0
+    with ledger() as held:
+        for batch in (1.0, 2.0, 3.0, 4.0):
+            loss = ((w * (batch * torch.ones(1000))) ** 2).mean()
+            total = total + number_of(loss)  # the new line
+            print("total", float(total), " bytes saved so far:", held.now)
 
 
-w, total = torch.tensor(1.0, requires_grad=True), 0.0
-for batch in (1.0, 2.0, 3.0, 4.0):
-    loss = (w * batch) ** 2
-    loss.backward()
-    total = total + loss  # the new line
-    print("total", total.item(), "- nodes behind it:", behind(total))
+w = torch.tensor(1.0, requires_grad=True)
+validate(lambda loss: loss)
 
 # %% [markdown]
-# Each batch adds three nodes, and none of them ever goes away: a million batches make three million. To see why, we first need to know exactly what is in memory.
+# With each batch 8,000 bytes more are saved, and none of them ever goes away. After a million batches the sum of numbers holds 8 gigabytes. To see why, we first need to know exactly what is in memory.
 #
 # ## How much of your drawing is in memory?
 #
 # Here are five lines. On paper you would draw two values, four operations and one result, with arrows between them.
-#
-# ```python
-# w = torch.tensor(2.0, requires_grad=True)
-# x = torch.tensor(5.0)  # plain data
-# p = w * x
-# q = x + 1
-# y = p * p + q
-# ```
-#
-# **Predict**, first: how many backward nodes are behind `y`? Count one for each operation that was recorded, and one for each leaf that requires grad.
-#
-# **Predict**, second: you hold one of the tensors `w`, `x`, `p`, `q`, `y` and follow arrows, beginning at its `grad_fn`. From which of the five do you get to the accumulator of `w`? Answer with a list of names.
-
-# %%
-L.predict("01.p1", None)
-
-# %%
-L.predict("01.p2", None)
 
 # %%
 w = torch.tensor(2.0, requires_grad=True)
@@ -92,22 +71,50 @@ x = torch.tensor(5.0)  # plain data
 p = w * x
 q = x + 1
 y = p * p + q
-print(y, q)
 
-# %%
-draw(y, detail=0)  # detail=0 leaves out contents, and what nodes save
+
+def behind(result):
+    found = [result.grad_fn]
+    for node in found:  # the list grows while we walk along it
+        for to, _ in node.next_functions:
+            if to is not None and to not in found:
+                found.append(to)
+    return len(found)
 
 # %% [markdown]
+# `behind` counts the nodes that you can reach from a result by following arrows, as you did by hand in lesson 00.
+#
+# **Predict.** How many backward nodes are behind `y`? Count one for each operation that was recorded, and one for each leaf that requires grad.
+
+# %%
+L.predict("01.p1", None)
+
+# %%
+L.run(behind, y, after="01.p1")
+
+# %% [markdown] tags=["tells"]
+# There are three operations and the accumulator of `w`. The addition `x + 1` is not among them.
+
+# %% [markdown]
+# **Predict.** You hold one of the tensors `w`, `x`, `p`, `q`, `y` and follow arrows, beginning at its `grad_fn`. From which of the five do you get to the accumulator of `w`? Answer with a list of names.
+
+# %%
+L.predict("01.p2", None)
+
+# %%
+L.run(lambda: draw(y, detail=0), after="01.p2")
+
+# %% [markdown] tags=["tells"]
 # **Notice:**
 #
-# - The thin blue arrows are your drawing on paper, except that a result that nobody holds is skipped. Nothing in memory corresponds to them. The black arrows exist, and they run the other way. The dotted arrows (a result's `grad_fn`) and the green one (the accumulator's `variable`) exist, too.
-# - There are four boxes of nodes: three operations and the accumulator of `w`.
-# - `p` is used twice. Two black arrows, 0 and 1, run into one box.
-# - `q` is not there at all: it is plain, and no node has kept it. The last addition's arrow 1 leads to nothing: it is the short line that ends in a ring. (`x` is plain as well. It has a box because the first product has saved it.)
-#
+# - From `y` and from `p` arrows lead to the accumulator of `w`. From `w` itself none does: a leaf has no `grad_fn`.
+# - `p` is used twice. Two arrows, 0 and 1, run into one node.
+# - `q` is not there at all: it is plain, and no node has saved it. The last addition's arrow 1 leads to nothing. (`x` is plain as well. It has a box because the first product has saved it.)
+
+# %% [markdown]
 # ## Why do the arrows run backwards?
 #
-# Because gradients do: they travel from the result to the leaves. A leaf does not know what was made of it. You cannot ask `w` which losses depend on it; you can only ask a loss whether it depends on `w`.
+# Because gradients do: they travel from the result to the leaves. A leaf does not know what was made of it. You cannot ask `w` which losses depend on it. You can only ask a loss whether it depends on `w`.
 
 # %% tags=["C01.1"]
 add = y.grad_fn
@@ -130,24 +137,11 @@ print(product.next_functions[1])  # where x was used
 # %% [markdown]
 # > **The rule.** Each recorded operation leaves one node. Its arrows lead to the nodes of its operands, in order, and to nothing for an operand that needs no gradient.
 #
-# ## What is a node called?
-#
-# A node is called after the operation that *ran*, which need not be what you typed. Some operations have several forms, each with its own rule for gradients. A digit at the end tells them apart; it counts nothing. One call may run several operations (`cross_entropy`, a loss for classification, runs two) or none: `v.cpu()` finds `v` on the CPU already, and hands back `v` itself.
-
-# %% tags=["C01.3", "C01.4"]
-v = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
-for words, result in {"v**2": v**2, "v**v": v**v, "2**v": 2**v, "1 - v": 1 - v, "spread": v.std()}.items():
-    print(words, "leaves", result.grad_fn.name())
-loss = torch.nn.functional.cross_entropy(v, torch.tensor([0, 1]))
-print("cross_entropy leaves", loss.grad_fn.name(), "and", loss.grad_fn.next_functions[0][0].name())
-print(v.cpu() is v)
-
-# %% [markdown]
 # ## Used twice or computed twice: does it matter?
 #
 # For the value it does not. For the graph it does. In `shared` a product is computed once and used twice, so both arrows run into one node. In `repeated` it is computed twice, and the arrows run into two nodes that know nothing of each other:
 
-# %% tags=["C01.5"]
+# %% tags=["C01.3"]
 h = w * x
 shared, repeated = h * h, (w * x) * (w * x)
 for result in (shared, repeated):
@@ -155,41 +149,12 @@ for result in (shared, repeated):
     print(left is right)
 
 # %% [markdown]
-# The opposite case is one operation with several results. `unbind` takes a tensor apart, and leaves *one* node for all the parts. Now the second half of an arrow has a meaning. It says which result is meant:
-
-# %% tags=["C01.6"]
-one, two = torch.tensor([1.0, 2.0], requires_grad=True).unbind()
-assert one.grad_fn is two.grad_fn  # one node, two results
-print([output for node, output in (one / two).grad_fn.next_functions])
-
-# %% [markdown]
 # ## A function returns: what is left of its tensors?
 #
 # The function below has three local tensors, and uses the name `h` twice. `weakref.ref(t)` is a way to look at `t` without holding it: `look()` gives the tensor as long as it is alive, and None after that.
-#
-# ```python
-# def run(x):                                    # x is a leaf that requires grad, held outside
-#     w = torch.tensor(2.0, requires_grad=True)  # a leaf of this run
-#     h = x * w
-#     h = h + 1  # the name h, used again
-#     unused = h.exp()
-#     y = h / 3
-#     return y, [weakref.ref(t) for t in (w, h, unused)]
-# ```
-#
-# **Predict**, first: begin at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before you come to the accumulator? Answer with a list of strings.
-#
-# **Predict**, second: the function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names.
 
 # %%
-L.predict("01.p3", None)
-
-# %%
-L.predict("01.p4", None)
-
-
-# %%
-def run(x):
+def run(x):  # x is a leaf that requires grad, held outside
     w = torch.tensor(2.0, requires_grad=True)  # a leaf of this run
     h = x * w
     h = h + 1  # the name h, used again
@@ -200,25 +165,52 @@ def run(x):
 
 x = torch.tensor(4.0, requires_grad=True)
 y, looks = run(x)
-print([look() is not None for look in looks])
 
-# %%
-draw(y, detail=0)
+
+def along_arrow_0(node):
+    return [node.name(), *along_arrow_0(node.next_functions[0][0])] if node.next_functions else []
 
 # %% [markdown]
+# **Predict.** Begin at `y.grad_fn` and follow arrow 0 again and again. Which node names do you meet, in order, before you come to the accumulator? Answer with a list of strings.
+
+# %%
+L.predict("01.p3", None)
+
+# %%
+L.run(along_arrow_0, y.grad_fn, after="01.p3")
+
+# %% [markdown]
+# **Predict.** The function has returned, and its local names are gone. Which of the tensors `w`, `h` (the last one of that name) and `unused` are still alive? Answer with a list of names.
+
+# %%
+L.predict("01.p4", None)
+
+
+# %%
+def alive():
+    return {name: look() is not None for name, look in zip(("w", "h", "unused"), looks, strict=True)}
+
+
+L.run(alive, after="01.p4")
+
+# %%
+L.run(lambda: draw(y, detail=0), after="01.p4")
+
+# %% [markdown] tags=["tells"]
 # **Notice:**
 #
 # - Two tensors were called `h`, one after the other. Both have a node here, and no name leads to either. The last `h` is gone: the slope of `h / 3` is made of the 3, so the division has saved nothing of `h`.
 # - There is a leaf called "unnamed 1". That is `w`. No variable holds it any more; the graph does.
 # - Nothing is left of `unused`. Arrows run from results to operands, and `y` was not computed from it.
-#
+
+# %% [markdown]
 # ## Is a name part of the graph?
 #
 # No. `h = h + 1` reads like a circle, as if `h` were made of itself. What happens is this: a *new* tensor is made, with a new node whose arrow leads to the old node. Then the name `h` is moved to the new tensor.
 #
 # Operands exist before an operation runs. So every arrow leads to something older, and if you follow arrows you always come to an end. The numbers in the boxes of a picture are this order; a node knows its own as `_sequence_nr()`.
 
-# %% tags=["C01.7", "C01.8"]
+# %% tags=["C01.4", "C01.5"]
 h = x * 2
 old = h.grad_fn
 h = h + 1  # the name moves, the old node stays
@@ -289,7 +281,7 @@ L.check("01.3", build)
 #
 # A tensor in between is held by nothing, unless a node has saved it. `h / 3` had saved nothing of `h`. `sin`, in the next cell, saves its operand. (And a *view* holds the tensor at which it looks, which is a matter of lesson 08.)
 
-# %% tags=["C01.9"]
+# %% tags=["C01.6"]
 y, looks = run(x)
 h = x * 2
 s = h.sin()  # saves h
@@ -304,7 +296,7 @@ print({name: look() is not None for name, look in zip(names, looks, strict=True)
 #
 # And when does it all go away? Python counts how many names and objects refer to each object. When you let go of the last result or node, the count of everything behind it falls to zero, and it goes at once. The cell switches Python's garbage collector off, to show that it is not needed.
 
-# %% tags=["C01.10"]
+# %% tags=["C01.7"]
 gc.disable()
 node = s = None
 print({name: look() is not None for name, look in zip(names, looks, strict=True)})
@@ -317,57 +309,20 @@ gc.enable()
 #
 # `total + loss` is a recorded operation. Its result holds a node, and this node has two arrows: one to the node of the old `total`, and one to the node of `loss`. The old `total` leads to the `total` before that. So from the newest `total` arrows lead to the node of every loss that there ever was, and to everything behind it. A pass lets go of what these nodes had saved. Where there is no pass, as in validation, the saved tensors stay as well.
 #
-# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing. `ledger` counts the bytes that are saved; here they are counted with your line, and with the cure:
+# A running sum is meant to be read, and not to be differentiated. So take the number out, with `item()`. A Python number has no `grad_fn`, and holds nothing.
 
 # %%
-for number in (lambda loss: loss, lambda loss: loss.item()):
-    total = 0.0
-    with ledger() as held:
-        for batch in (1.0, 2.0, 3.0, 4.0):  # validation: no pass
-            loss = ((w * (batch * torch.ones(1000))) ** 2).mean()
-            total = total + number(loss)
-    print("total", total, "- bytes saved:", held.now)
+w = torch.tensor(1.0, requires_grad=True)
+validate(lambda loss: loss.item())
 
 # %% [markdown]
-# The same total, and with `item()` only the tensors of the last loss are left.
+# Only the tensors of the last loss are left: the bytes do not grow. In training, each batch has a backward pass, which lets go of what its nodes had saved. There the nodes themselves pile up.
 #
-# **How our engine does it.** When you call `x.exp()`, this is what happens, in a simplified form:
+# ## What does `item()` cost in the middle of a computation?
 #
-# ```python
-# def exp(x):
-#     result = Tensor(np.exp(x.array))        # 1. the value
-#     if nobody will ask for a gradient of x:
-#         return result                       # 2. not recorded
-#     result.node = ExpBackward0()            # 3. a node ...
-#     result.node.edges = (the node of x,)    #    ... with its arrows
-#     return result
-# ```
-#
-# There is no list of nodes anywhere. The field `node` of the result is all. That is why nothing ever has to be cleared up.
-#
-# ## How do you fall out of the graph?
-#
-# `torch.autograd.grad(y, h)` follows the arrows from `y` in search of `h`. Here are three ways in which that fails, each with an error:
-#
-# 1. You ask against the arrows: `h` was used for `y`, not the other way round.
-# 2. You ask with a name that has moved on. The new `h` has the same value, and another node.
-# 3. You copy a result with `copy.deepcopy`. It would need a copy of its whole history, so results refuse.
+# A plain Python number carries no node. That is the cure for a running sum, and a trap anywhere else.
 
-# %%
-h = x * 2
-y = h * h
-with expect_error(RuntimeError, "appears to not have been used in the graph"):
-    torch.autograd.grad(h, y)
-h = x * 2
-with expect_error(RuntimeError, "appears to not have been used in the graph"):
-    torch.autograd.grad(y, h)
-with expect_error(RuntimeError, "support the deepcopy protocol", short=True):
-    copy.deepcopy(h)
-
-# %% [markdown]
-# The fourth way is worse, because nothing raises: you use `item()` in the middle of a computation. A plain Python number carries no node.
-
-# %% tags=["C01.11"]
+# %% tags=["C01.8"]
 x = torch.tensor(4.0, requires_grad=True)
 cubed = (x * x).item() * x
 print(cubed, torch.autograd.grad(cubed, x))
@@ -375,6 +330,16 @@ print(cubed, torch.autograd.grad(cubed, x))
 # %% [markdown]
 # The value, 64, is right. But the slope of `x * x * x` at 4 is 48, and backward sees only "16 times x".
 #
+# There are two more ways to fall out of the graph, and these raise: you ask against the arrows, or with a name that has moved on. The new `h` has the same value, and another node.
+
+# %%
+h = x * 2
+y = h * h
+L.run(torch.autograd.grad, h, y)
+h = x * 2
+L.run(torch.autograd.grad, y, h)
+
+# %% [markdown]
 # ## Build your own engine: one function that makes operations
 #
 # In lesson 00 you wrote `add` and `mul` by hand. Every further operation will need the same care: compute, make a node, note what it needs. So write that care once. In `my_engine.py`, write a function `operation(name, forward, *formulas)` that *returns* a function which computes and records. After that, an operation is a single line:
@@ -394,7 +359,7 @@ print(cubed, torch.autograd.grad(cubed, x))
 L.build("01")
 
 # %% [markdown]
-# ## Exercises: two more
+# ## Exercises: more, if you like
 #
 # **01.4 · Which happens?** (6 minutes). Each program starts with a fresh leaf `x`, a 3.0 that requires grad;
 # afterwards `y.backward()` is called. Answer `"fine"`, `"raises now"` (in the program), `"raises at
@@ -434,29 +399,18 @@ L.check("01.5", depends)
 #
 # Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`lessons/01_computation_graph/claims.py`).
 #
-# *What is in the graph*
-#
 # - **C01.1** Arrows lead from a result back to every leaf that requires grad and went into it through recorded operations; from a leaf they lead nowhere.
 # - **C01.2** An operation none of whose operands requires grad leaves no node; where recorded arithmetic uses its result, the arrow leads to nothing.
-# - **C01.8** An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle.
-# - **C01.7** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
-# - **C01.11** A number taken out with `item()` is outside the graph: no arrow leads back through it.
-#
-# *Nodes and their names*
-#
-# - **C01.3** The digit in a node's name tells forms of one operation apart: `x ** 2` leaves PowBackward0, `x ** x` PowBackward1, `2 ** x` PowBackward2.
-# - **C01.4** One call leaves a node for each recorded operation that runs in it: `x.cpu()` of a tensor on the CPU none, `x.std()` one, `cross_entropy` two.
-# - **C01.5** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
-# - **C01.6** An operation with several results leaves one node, and the second half of an arrow says which result is meant.
-#
-# *How long it lives*
-#
-# - **C01.9** A result that is no view keeps the nodes behind it and their leaves alive, but a tensor in between only if a node has saved it.
-# - **C01.10** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
+# - **C01.3** A result that is used twice is one node with two arrows into it; a result that is computed twice is two nodes.
+# - **C01.4** Names are not in the graph: giving a name to another tensor, or deleting it, changes no arrow.
+# - **C01.5** An arrow leads to nothing, to a leaf, or to an operation that ran earlier, so no graph has a cycle.
+# - **C01.6** A result that is no view keeps the nodes behind it and their leaves alive, but a tensor in between only if a node has saved it.
+# - **C01.7** When you let go of a result and of its nodes, its graph goes at once, without waiting for the garbage collector.
+# - **C01.8** A number taken out with `item()` is outside the graph: no arrow leads back through it.
 #
 # **Left out, compared with PyTorch.** There, nodes are C++ objects, and the Python object that you hold is a thin wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes is safe only while you hold them.
 #
-# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`. And here is the real `exp`, which our engine writes from one line of a table. Look for the three steps. (What has to do with `recording` waits for lesson 09, and `kept_result` for lesson 06.)
+# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`. And here is the real `exp`, which our engine writes from one line of a table. Look for the three steps. (What has to do with `recording` waits for lesson 09, and `saved_result` for lesson 06.)
 
 # %% tags=["engine"]
 show("exp")

@@ -37,5 +37,5 @@ EXERCISE = Predict(
         Mistake("one for y", "1 would be the node of y alone. Its arrows lead to further nodes, and these count as "
                 "well.", 1),
     ),
-    reveals=("four boxes of nodes", "three operations and the accumulator"),
+    reveals=("three operations and the accumulator",),
 )  # fmt: skip

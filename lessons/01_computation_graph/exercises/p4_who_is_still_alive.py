@@ -41,5 +41,5 @@ EXERCISE = Predict(
         Mistake("only h", "The other way round: a node in between does not need its tensor, an accumulator does need "
                 "its leaf.", ["h"]),
     ),
-    reveals=("[True, False, False]", "That is `w`. No variable"),
+    reveals=("'w': True", "That is `w`. No variable"),
 )  # fmt: skip

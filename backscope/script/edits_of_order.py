@@ -5,6 +5,7 @@ import re
 
 from backscope.graph.node_facts import sequence_nr
 from backscope.script.edits_of_states import carried_edits, is_detached
+from backscope.script.places import is_of
 from backscope.script.source import (
     FUNCTIONS,
     LOOPS,
@@ -47,7 +48,7 @@ def of_a_target(finding, saved):
     if parameter is None or finding.writes[0].optimizer or optimizers_of(finding, parameter):
         return
     there = met(saved, finding.failed)
-    frame = next((one for one in finding.frames if there is not None and one.f_code is there[0].code), None)
+    frame = next((one for one in finding.frames if there is not None and is_of(one, there[0])), None)
     if frame is None:
         return
     source = source_of(there[0].file)
@@ -81,7 +82,7 @@ def order_edits(finding, saved, changed, failed):
     at, end = block.index(step), block.index(last)
     if at >= end or not all(source.alone(one) for one in (step, last)):
         return
-    first = next((one for one in saved.outwards if one.code is there[0].code), None)
+    first = next((one for one in saved.outwards if one.key == there[0].key), None)
     first = source.up(source.at(first), ast.stmt) if first is not None else None
     while first is not None and first not in block:
         first = getattr(first, "parent", None)
@@ -99,7 +100,7 @@ def split_loop(source, saved, place, step, last):
     loop = getattr(step, "parent", None)
     if not isinstance(loop, ast.For) or step not in loop.body or last not in loop.body or loop.orelse:
         return
-    first = next((one for one in saved.outwards if one.code is place.code), None)
+    first = next((one for one in saved.outwards if one.key == place.key), None)
     at, end = loop.body.index(last), loop.body.index(step)
     if at >= end or first is None or loop.lineno <= first.line <= loop.end_lineno or loop.body[0].lineno == loop.lineno:
         return
@@ -250,7 +251,7 @@ def same_lines(one, other):
 def apart(one, other):
     """The places of the nearest function in which two ways differ; None where none does."""
     for first in one.outwards:
-        second = next((each for each in other.outwards if each.code is first.code), None)
+        second = next((each for each in other.outwards if each.key == first.key), None)
         if second is not None and first.line != second.line:
             return first, second
     return None
@@ -304,7 +305,7 @@ def in_a_wrapper(source, early, late):
 
 def made_again(source, built, place, early):
     """What the second pass needs, computed once more behind the first: for the case that an optimizer steps there."""
-    own = next((one for one in built.outwards if one.code is place.code), None)
+    own = next((one for one in built.outwards if one.key == place.key), None)
     if own is None or early is None:
         return
     made, block = source.up(source.at(own), ast.stmt), source.block(early)
@@ -320,7 +321,7 @@ def made_again(source, built, place, early):
 
 def cut_for_the_first(finding, source, built, early, place):
     """`d(fake)` → `d(fake.detach())` in what the first pass starts from: the other player has made `fake`."""
-    own = next((one for one in built.outwards if one.code is place.code), None)
+    own = next((one for one in built.outwards if one.key == place.key), None)
     if own is None:
         return
     made = source.up(source.at(own), ast.stmt)

@@ -2,6 +2,7 @@
 
 import ast
 
+from backscope.script.places import is_of
 from backscope.script.source import LOOPS, calls_in, dotted, met, named, source_of, value_in
 
 COMPREHENSIONS = ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp
@@ -20,7 +21,7 @@ def carried_edits(finding, *places):
             shared = yield from in_the_loop(finding, *there)
         for here in place.outwards[:4]:
             yield from in_a_method(finding, here, there, shared)
-            if there is not None and here.code is there[0].code:
+            if there is not None and here.key == there[0].key:
                 break
 
 
@@ -127,7 +128,7 @@ def after(source, last, lines):
 
 def held_as(finding, place, attributes):
     """What the frame of a place calls the object that has these attributes: `policy`, `self.policy`; "" if nothing."""
-    frame = next((one for one in finding.frames if one.f_code is place.code), None)
+    frame = next((one for one in finding.frames if is_of(one, place)), None)
     if frame is None:
         return ""
     seen = {**frame.f_globals, **frame.f_locals}
@@ -187,7 +188,7 @@ def guarded(source, node, new):
 def value_of(finding, place, text):
     """The value of a name in the frame of a place, or of an attribute of `self` in a module that is alive."""
     for frame in finding.frames:
-        if frame.f_code is place.code:
+        if is_of(frame, place):
             return value_in(text, frame)
     if text.startswith("self."):
         for module in finding.names.modules.values():

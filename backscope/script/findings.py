@@ -431,12 +431,12 @@ def tell_callers(finding):
         if line.place is None:
             continue
         chain = line.place.outwards
-        meets = (at for at, one in enumerate(chain) if all(any(o.code is one.code for o in other) for other in chains))
+        meets = (at for at, one in enumerate(chain) if all(any(o.key == one.key for o in other) for other in chains))
         callers = chain[1 : next(meets, len(chain) - 1) + 1]
         building = [one for one in callers if one.function.endswith("__init__")]
         kept = [one for one in callers if one in building[-1:] or one is callers[0] or one is callers[-1]]
-        kept = [one for one in kept if (one.code, one.instruction) not in told_already]
-        told_already |= {(one.code, one.instruction) for one in kept}
+        kept = [one for one in kept if (one.file, one.line) not in told_already]
+        told_already |= {(one.file, one.line) for one in kept}
         kept = [one for one in kept if (one.file, one.line) != (line.file, line.number)]
         once = ", while it was built, once" + (", before the first step" if finding.found.get("early") else "")
         line.callers = [(one, once if one in building else "") for one in kept]

@@ -21,7 +21,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from backscope.adapters import OWN_FILES, adapter, library_files
-from backscope.script.places import CALLERS, CHOSEN, END, OWN, Place, iter_frames, rank_of
+from backscope.script.places import CHOSEN, END, OWN, Place, iter_frames, rank_of
 
 KEPT = 50_000  # calls, and writes, that are remembered
 PASSES = 50  # that are recorded whole, whatever it costs
@@ -31,7 +31,7 @@ NOT_ASKED = object()  # "was not looked into", where None says "there was none"
 NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__format__"}  # tensors in, no tensors out
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)  # frozen ones take long to make
 class Write:
     """A call that moved a version counter."""
 
@@ -94,6 +94,9 @@ class Recorder:
         self.optimizers = self.folders[0] + "optim" + os.sep
         self.failed = False  # after an error of ours nothing is looked at any more
         self.known = {}  # file name -> its rank
+        profiler = getattr(torch._C, "_profiler", None)
+        gather = getattr(profiler, "gather_traceback", None)
+        self.stack = functools.partial(gather, True, False, False) if gather else lambda: None
         self.call_impl = getattr(torch.nn.Module, "_call_impl", None) and torch.nn.Module._call_impl.__code__
         self.watchers = []  # objects with before_pass, after_write and others: see doubts.py
 
@@ -259,25 +262,21 @@ class Recorder:
             return None
 
     def place(self, frame):
-        """The nearest line of the user's own files, from this frame outwards, with the lines that called it."""
-        known, own, through = self.known, [], []
+        """The nearest line of the user's own files, from this frame outwards, with the stack as it is."""
+        known, chosen = self.known, None
         while frame is not None:
             code = frame.f_code
             kind = known.get(code.co_filename)
             if kind is None:
                 kind = self.rank(code.co_filename)
             if kind == OWN:
-                own.append((code, frame.f_lasti))
-                if len(own) > CALLERS:
-                    break
-            elif kind == CHOSEN and not own:
-                through.append((code, frame.f_lasti))
+                return Place(code, frame.f_lasti, self.stack())
+            if kind == CHOSEN and chosen is None:
+                chosen = Place(code, frame.f_lasti)
             elif kind == END:
                 break
             frame = frame.f_back
-        if own:
-            return Place(*own[0], tuple(own[1:]), tuple(through))
-        return Place(*through[0]) if through else None
+        return chosen
 
     def rank(self, file):
         """Whose a file is; see places.py."""

@@ -260,7 +260,25 @@ def wrap(source, statement, head):
 def met(*places):
     """The places of one function in which all of these meet, the nearest such function; None where there is none."""
     for first in places[0].outwards:
-        same = [next((one for one in other.outwards if one.code is first.code), None) for other in places[1:]]
+        same = [next((one for one in other.outwards if one.key == first.key), None) for other in places[1:]]
         if None not in same:
             return [first, *same]
     return None
+
+
+@functools.lru_cache(4096)
+def enclosing(file, line):
+    """(qualified name, first line) of the function that a line stands in; None where the file cannot be read."""
+    try:
+        source = source_of(file)
+        node = source.statement_at(line)
+    except (OSError, SyntaxError, ValueError):
+        return None
+    while node is not None and not (isinstance(node, FUNCTIONS[:2]) and node.body[0].lineno <= line):
+        node = getattr(node, "parent", None)
+    names, first = [], getattr(node, "lineno", 0)
+    while node is not None:
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS[:2])):
+            names.insert(0, node.name)
+        node = getattr(node, "parent", None)
+    return ".".join(names) or "<module>", first

@@ -17,6 +17,7 @@ from backscope.filming import words
 from backscope.filming.card import card
 from backscope.filming.picture import FilmDrawing
 from backscope.filming.reel import Reel
+from backscope.stepping.step import without_frames
 
 LINES, NODES = 30, 60  # of a program; of all its frames together
 
@@ -45,7 +46,7 @@ def film(program: str | Callable, *args: object, enter: bool = True, nodes: bool
     .save("film.html") or .save("film.txt") writes a file. An error ends the film: the last frame shows it, with the
     line that is to blame, and .error holds it. It is not raised.
     Grad mode, default dtype and anomaly mode are afterwards as they were, and no tensor is kept alive.
-    Limits: 30 lines, 40 frames (of a longer run the last frame, too), 60 nodes. A program that runs more than 10,000
+    Limits: 30 lines, 40 frames (of a longer run the last frame, too), 60 nodes, 60 tensors. A program that runs more than 10,000
     statements is stopped. Inside hooks, and inside the backward of a Function, there are no frames.
     """
     if callable(program):
@@ -88,8 +89,17 @@ def shoot(source, enter, nodes, scope, function=None, args=(), runs=None):
                                    "not run. Film the lines that matter, or one function."])  # fmt: skip
     try:
         script = cameras.Script(runs or source, enter, nodes)
+        script.compiled(0, function)  # what is too deep for that is found before anything has run
     except SyntaxError as error:
-        return Film(source, notes=[f"Line {error.lineno} is no Python: {error.msg}. Nothing has run."], error=error)
+        return Film(
+            source,
+            notes=[f"Line {error.lineno} is no Python: {error.msg}. Nothing has run."],
+            error=without_frames(error),
+        )
+    except (RecursionError, ValueError) as error:
+        return Film(
+            source, notes=[f"The program cannot be compiled ({error}). Nothing has run."], error=without_frames(error)
+        )
     camera = cameras.Camera(script)
     camera.run(scope, function, args)
     scope = args = None
@@ -111,9 +121,10 @@ class Film:
             self.notes.append(
                 f"{words.count(left_out, 'step')} before the last frame {'is' if left_out == 1 else 'are'} not shown."
             )
-        if self.reel.count > NODES:
+        if self.reel.largest > NODES:
+            what = "nodes" if self.reel.count == self.reel.largest else "tensors"
             self.notes.append(
-                f"The frames have {self.reel.count} nodes together, and a picture holds {NODES}: in words only."
+                f"The frames have {self.reel.largest} {what} together, and a picture holds {NODES}: in words only."
             )
 
     def __len__(self) -> int:
@@ -132,7 +143,7 @@ class Film:
     def pages(self) -> list:
         """One picture for each frame; none where nothing can be drawn."""
         if self._drawn is None:
-            fits = any(side.values for side in self.reel.sides) and self.reel.count <= NODES
+            fits = any(side.values for side in self.reel.sides) and self.reel.largest <= NODES
             self._drawn = FilmDrawing(self.reel, self._changes) if fits else ()
             self._pages = self._drawn.pages() if self._drawn else []
         return self._pages

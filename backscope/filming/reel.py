@@ -84,6 +84,11 @@ class Reel:
         return value.name if value.named else "", value.requires_grad, value.shape, beside
 
     @property
+    def largest(self):
+        """How many nodes the film has, or how many places for tensors, whichever are more."""
+        return max(self.count, len(set(self.value_place.values())))
+
+    @property
     def count(self):
         """How many nodes the film has, in all its frames together."""
         return len({node.key for side in self.sides for node in side.nodes.values() if node.key is not None})

@@ -242,6 +242,20 @@ def test_ten_thousand_lines_do_not_run(torch):
     assert "up to 30 lines, and this one has 10,000: it has not run" in seen.text
 
 
+def test_what_python_cannot_compile_is_told_in_a_sentence(torch):
+    """An expression that is nested too deep, a null byte."""
+    for program in ("x = " + "+".join("1" * 5000), "x = 1\0"):
+        seen = film(program)
+        assert "Nothing has run." in seen.text and seen.error.__traceback__ is None
+
+
+def test_many_tensors_are_told_in_words(torch):
+    seen = film("xs = [torch.ones(1) for _ in range(100)]")
+
+    assert "The frames have 100 tensors together, and a picture holds 60: in words only." in seen.text
+    assert "<img" not in seen.html
+
+
 def test_no_python_is_told_in_a_sentence(torch):
     seen = film("a = 1\nb = = 2")
 

@@ -46,8 +46,8 @@ def film(program: str | Callable, *args: object, enter: bool = True, nodes: bool
     .save("film.html") or .save("film.txt") writes a file. An error ends the film: the last frame shows it, with the
     line that is to blame, and .error holds it. It is not raised.
     Grad mode, default dtype and anomaly mode are afterwards as they were, and no tensor is kept alive.
-    Limits: 30 lines, 40 frames (of a longer run the last frame, too), 60 nodes, 60 tensors. A program that runs more than 10,000
-    statements is stopped. Inside hooks, and inside the backward of a Function, there are no frames.
+    Limits: 30 lines, 40 frames (of a longer run the last frame, too), 60 nodes, 60 tensors. A program that runs more
+    than 10,000 statements is stopped. Inside hooks, and inside the backward of a Function, there are no frames.
     """
     if callable(program):
         return film_function(program, args, enter, nodes)
@@ -55,8 +55,16 @@ def film(program: str | Callable, *args: object, enter: bool = True, nodes: bool
         raise TypeError(f"film() takes a program as text, or a function; not {type(program).__name__}.")
     if args:
         raise TypeError("film() of a text takes no arguments; the program sees the names around it.")
-    caller = sys._getframe(1)
-    return shoot(textwrap.dedent(program).strip("\n"), enter, nodes, {**caller.f_globals, **caller.f_locals})
+    return shoot(textwrap.dedent(program).strip("\n"), enter, nodes, names_around(sys._getframe(1)))
+
+
+def names_around(frame):
+    """A dictionary of its own with the names that a frame sees."""
+    seen = frame.f_locals
+    scope = {**frame.f_globals, **seen}
+    if type(seen) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        seen.clear()  # up to Python 3.12 a copy that stays with the frame, and would keep the tensors alive
+    return scope
 
 
 def film_function(function, args, enter, nodes):

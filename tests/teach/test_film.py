@@ -345,6 +345,16 @@ def test_nothing_is_kept_alive(torch, program):
     assert len(seen) > 0
 
 
+def test_what_the_caller_lets_go_of_dies(torch):
+    """A film holds none of the names around it, either."""
+    x = torch.ones(1)
+    dies = weakref.ref(x)
+    assert len(film("y = x * 2")) == 2
+    del x
+
+    assert dies() is None
+
+
 def test_what_a_film_is_not_made_of_is_refused_in_a_sentence():
     refused = {
         3: "takes a program as text, or a function; not int",

@@ -126,7 +126,7 @@ L.run(whose, after="05b.p2")
 # %% [markdown]
 # ## Does the leaf keep that memory?
 #
-# Here our engine and PyTorch differ. Our engine copies a gradient that somebody else can see. PyTorch makes the memory that arrives the leaf's `.grad`, and so avoids a copy. Suppose you run this in PyTorch:
+# When the first gradient arrives, a leaf can do one of two things. It can copy the gradient, or it can keep the memory that has arrived as its `.grad`. Our engine does the one, PyTorch the other. (The record at the top is PyTorch's.) Suppose you run this:
 
 # %%
 def hand_over():
@@ -145,7 +145,7 @@ L.predict("05b.p3", None)
 L.run(recorded, "handed to backward", False, after="05b.p3")
 
 # %% [markdown] tags=["tells"]
-# The first pass made the memory of `given` the leaf's `.grad`. The second pass was added to `.grad` in place, and so into `given`.
+# PyTorch keeps the memory that arrives, and so avoids a copy. The first pass made the memory of `given` the leaf's `.grad`. The second pass was added to `.grad` in place, and so into `given`. Our engine copies a gradient that somebody else can see.
 #
 # ```text
 #              after pass 1          after pass 2

@@ -308,6 +308,16 @@ def test_a_product_and_its_backward_pass_are_followed_with_few_turns_of_pages():
     assert switches(walked(loss.backward)) <= 8
 
 
+def test_a_linear_layer_is_followed_with_few_turns_of_pages():
+    """`Linear(x)` changes the file at most 12 times: module, layer, function, t, views, addmm, the product in NumPy."""
+    import course_lib as torch
+
+    layer, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
+    layer(x)  # sources are written when first needed
+
+    assert switches(walked(lambda: layer(x))) <= 12
+
+
 if __name__ == "__main__":
     README = ROOT / "README.md"
     README.write_text(with_true_lines(README.read_text(encoding="utf-8")), encoding="utf-8")

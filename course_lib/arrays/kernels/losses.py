@@ -49,11 +49,6 @@ def bce_with_logits(
     return reduced(losses.astype(target.dtype, copy=False), reduction)
 
 
-def xlogy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x * log(y), but 0 where x is 0 and y is a number."""
-    return np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
-
-
 # --- class numbers -----------------------------------------------------------------------------------------
 # x is (C), (N, C) or (N, C, ...), the target the same without C.
 

@@ -18,20 +18,28 @@ AGAIN = "Choose Run → Run All Above Selected Cell in the menu, then run this c
 class Survivor:
     """`L` in a fresh kernel: becomes the lesson when it is first used."""
 
-    def __init__(self, number, variables):
-        self._number, self._variables = number, variables
+    def __init__(self, number, variables, notebook):
+        self._number, self._variables, self._notebook = number, variables, notebook
 
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
         from coursekit import lesson
 
-        L = self._variables["L"] = lesson(self._number)
+        edition = "0.9.0" if imports_as_before(self._notebook) else ""
+        L = self._variables["L"] = lesson(self._number, edition=edition)
         print(
             "This kernel has just been started: `L` is here again, and your progress is kept. The other names of this "
             f"notebook are not there yet. {AGAIN}"
         )
         return getattr(L, name)
+
+
+def imports_as_before(notebook):
+    """Whether a notebook is of 0.9.0 or earlier, whose exercises had other numbers."""
+    with contextlib.suppress(OSError, ValueError):
+        return "from course_lib.teach import" in Path(notebook).read_text(encoding="utf-8")
+    return False
 
 
 def explain(error, notebook):
@@ -89,7 +97,7 @@ def begin(shell, notebook):
 
     shell.set_custom_exc((NameError, SyntaxError), told)
     if number := re.match(r"(\d\d[a-z]?)_", Path(notebook).name):
-        shell.user_ns.setdefault("L", Survivor(number[1], shell.user_ns))
+        shell.user_ns.setdefault("L", Survivor(number[1], shell.user_ns, notebook))
 
 
 def load_ipython_extension(shell):

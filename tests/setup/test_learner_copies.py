@@ -426,6 +426,14 @@ def test_a_lesson_can_be_called_by_any_of_its_names(copies, wanted):
     assert NAME == copies.find(wanted)
 
 
+def test_a_part_is_found_by_its_number(copies):
+    """7b and 07b mean the part, and 7 its lesson."""
+    for name in (NAME, "07b_the_hunt.ipynb"):
+        publish(copies, name, lesson())
+
+    assert ["07b_the_hunt.ipynb"] * 2 + [NAME] == [copies.find(wanted) for wanted in ("7b", "07b", "7")]
+
+
 @pytest.mark.parametrize("wanted", ["17", "version", "", "007"])
 def test_an_unknown_lesson_lists_those_there_are(copies, wanted):
     """What is not a lesson's name is refused with the list of lessons, and changes nothing."""

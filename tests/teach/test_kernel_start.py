@@ -79,3 +79,15 @@ def test_l_is_there_again_with_a_sentence(notebook, monkeypatch, tmp_path, capsy
 def test_a_notebook_that_is_no_lesson_gets_no_l(tmp_path):
     """The home page and a learner's own notebooks have none."""
     assert shell_for(tmp_path / "home.ipynb")[0].user_ns == {}
+
+
+@pytest.mark.parametrize("module, title", [("course_lib.teach", "Put the lines in order"), ("coursekit", None)])
+def test_l_of_an_old_notebook_has_the_old_numbers(module, title, monkeypatch, tmp_path):
+    """After a restart, too, a notebook of 0.9.0 asks as 05.4 what it has always asked as 05.4."""
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    path = tmp_path / "05_leaf_accumulation.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": [f"from {module} import lesson\n"]}]}))
+    shell, _ = shell_for(path)
+    found = shell.user_ns["L"].exercises["05.4"].title
+
+    assert found == title if title else found != "Put the lines in order"

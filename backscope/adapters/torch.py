@@ -15,7 +15,10 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook  # noqa: F401  (for script/doubts.py)
+from torch.optim.optimizer import (  # noqa: F401  (for script/)
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from backscope.events.recording import (
     REFUSED,

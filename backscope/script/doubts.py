@@ -10,6 +10,7 @@ from backscope.script.findings import at
 from backscope.script.histories import Histories, graph_of
 from backscope.script.lives import Lives
 from backscope.script.models import Models, Names, in_words
+from backscope.script.places import CHOSEN, OWN
 from backscope.script.watching import Ears, Watcher
 
 
@@ -39,10 +40,12 @@ class Doubts(Watcher):
 
     def __enter__(self):
         self.recorder.watchers += [self, *self.parts]
+        self.recorder.close += [self.lives, self.histories]
         optimizers = sys.modules[self.torch.optim.Optimizer.__module__]
 
         def step_begins(optimizer, args, kwargs):
-            self.recorder.guarded(self.before_step, optimizer, sys._getframe(1))
+            with self.torch._C.DisableTorchFunction():  # what we read is not the script's doing
+                self.recorder.guarded(self.before_step, optimizer, sys._getframe(1))
 
         def step_ends(optimizer, args, kwargs):
             self.stepping = 0
@@ -58,6 +61,7 @@ class Doubts(Watcher):
         self.end()
         for each in (self, *self.parts):
             self.recorder.watchers.remove(each)
+        self.recorder.close.clear()
 
     def end(self):
         for handle in self.handles:
@@ -129,8 +133,7 @@ class Doubts(Watcher):
 
     def is_users(self, frame):
         """Whether a frame runs code of the user's, or of a library that is neither PyTorch's nor Python's."""
-        place = self.recorder.place(frame)
-        return place is not None and place.code is frame.f_code
+        return self.recorder.rank(frame.f_code.co_filename) in (OWN, CHOSEN)
 
     def key(self, frame):
         """Who started a pass: the user's lines, at most three."""
@@ -302,6 +305,9 @@ class Doubts(Watcher):
 
     def before_step(self, optimizer, frame):
         """An optimizer is about to step: whom did no gradient reach, whose gradient was used before?"""
+        self.steps += 1
+        if self.recorder.rests:
+            return self.glance(optimizer)
         place, number = self.recorder.place(frame), self.number_of(optimizer)
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         ids = set(map(id, parameters))
@@ -329,9 +335,18 @@ class Doubts(Watcher):
         if missed == len(parameters):
             self.all_missed.add(place)
         self.models.after_step(ids)
-        self.steps += 1
         self.stepping, self.last_step = 1, place
         self.stepped_at = self.recorder.newest
+
+    def glance(self, optimizer):
+        """A step while the recorder rests: has a gradient come after all, is a mode left on, did a flag do nothing?"""
+        for key, one in list(self.without.items()):
+            parameter = one.parameter()
+            if parameter is not None and parameter.grad is not None:
+                del self.without[key]
+        if self.models.evals or self.models.flags:
+            self.models.after_step({id(p) for group in optimizer.param_groups for p in group["params"]})
+        return None
 
     def miss(self, parameter, place):
         """A step has found a parameter without a gradient, which no pass has reached yet."""

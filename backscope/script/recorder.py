@@ -98,6 +98,8 @@ class Recorder:
         gather = getattr(profiler, "gather_traceback", None)
         self.stack = functools.partial(gather, True, False, False) if gather else lambda: None
         self.call_impl = getattr(torch.nn.Module, "_call_impl", None) and torch.nn.Module._call_impl.__code__
+        self.step_place = None  # while an optimizer steps: the user's line
+        self.close = []  # those of the watchers that are told of each call, and of each .grad and .data
         self.watchers = []  # objects with before_pass, after_write and others: see doubts.py
 
     def __enter__(self):
@@ -151,7 +153,7 @@ class Recorder:
         if compiler is not None:
             self.torch.compile = functools.wraps(compiler)(compiled)
         steps = adapter("torch").register_optimizer_step_pre_hook
-        self.hook = steps(lambda *_: self.take_off() if self.rests else None)
+        self.hooks = steps(self.step_begins), adapter("torch").register_optimizer_step_post_hook(self.step_ends)
         self.watch_threads()
         self.watch_modules()
         return self
@@ -231,9 +233,20 @@ class Recorder:
             self.torch.compile = self.compile
         if warnings.showwarning is self.shown:
             warnings.showwarning = self.show
-        self.hook.remove()
+        for hook in self.hooks:
+            hook.remove()
         for each in self.watchers:
             each.end()
+
+    def step_begins(self, *step):
+        """An optimizer is about to step: one line of the user's, and hundreds of writes."""
+        if self.rests:
+            self.take_off()
+        elif not self.failed:
+            self.step_place = self.guarded(self.place, sys._getframe(1))
+
+    def step_ends(self, *step):
+        self.step_place = None
 
     def take_off(self):
         """Take our mode off the stack of modes, also from below those that the script has put there since."""
@@ -329,8 +342,8 @@ class Recorder:
         inside = set() if last is NOT_ASKED else self.written_since(last)
         for tensor, version in before:
             if tensor._version != version and (self.memory(tensor), tensor._version) not in inside:
-                place = place or self.place(frame)
                 stepping, base = frame.f_code.co_filename.startswith(self.optimizers), tensor._base
+                place = place or (stepping and self.step_place) or self.place(frame)
                 base = tensor if base is None else base
                 hidden = len(self.aliases) > 0 and (tensor in self.aliases or base in self.aliases)
                 leaf = base.requires_grad and (stepping or node_of(base) is None)
@@ -342,7 +355,7 @@ class Recorder:
                 self.writes.append(write)
                 for each in self.watchers:
                     each.after_write(write, tensor)
-        for each in self.watchers:
+        for each in self.close:
             each.after_call(name, args, before, result, node, frame)
 
     def module_of(self, frame):
@@ -529,7 +542,7 @@ def mode_class(torch):
                             recorder.guarded(recorder.follow, "data", [(args[0], 0)], result, sys._getframe(1))
                         elif id(args[0]) in recorder.cuts and result is not args[0].grad:
                             recorder.guarded(recorder.follow, "T", [(args[0], 0)], result, sys._getframe(1))
-                        for each in recorder.watchers:
+                        for each in recorder.close:
                             recorder.guarded(each.after_get, function, args[0], result, sys._getframe(1))
                     return result
                 given = (*args, *kwargs.values()) if kwargs else args
@@ -551,8 +564,9 @@ def mode_class(torch):
                     recorder.guarded(recorder.after_norm, given, sys._getframe(1))
                 if name == "requires_grad_" or name == "__set__":
                     recorder.guarded(recorder.after_flag, args[0], sys._getframe(1))
+                    place = recorder.watchers and recorder.guarded(recorder.place, sys._getframe(1))
                     for each in recorder.watchers:
-                        recorder.guarded(each.after_setting, function, args, recorder.place(sys._getframe(1)))
+                        recorder.guarded(each.after_setting, function, args, place)
                 return result
 
         DATA = torch.Tensor.data

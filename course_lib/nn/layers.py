@@ -111,7 +111,7 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: object = None) -> Module:
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Module:
         """Return a layer around an existing table, frozen unless told otherwise."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

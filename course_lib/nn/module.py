@@ -198,7 +198,7 @@ class Module:
             )
         self._register("parameter", name, param, Parameter, "torch.nn.Parameter or None")
 
-    def register_buffer(self, name: str, tensor: Tensor | int | None, persistent: object = None) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool | None = None) -> None:
         """Add a tensor that is state but not trained; persistent=False keeps it out of the state dict."""
         persistent = getattr(tensor, "persistent", True) if persistent is None else persistent
         self._register("buffer", name, tensor, Tensor, "torch Tensor or None")

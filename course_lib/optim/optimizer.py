@@ -113,7 +113,7 @@ class Optimizer:
             for param in group["params"]:
                 reset_grad(param, set_to_none)
 
-    def step(self, closure: object = None) -> None:
+    def step(self, closure: object = None) -> object:
         """Change the parameters once. A closure computes the loss anew and returns it."""
         raise NotImplementedError
 

@@ -7,7 +7,6 @@ import os
 import pathlib
 import pickle
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 
@@ -43,7 +42,7 @@ def _rebuild(cls, array, wants_grad):
     return make_leaf(tensor) if wants_grad else tensor
 
 
-def save(obj: Callable | dict | list, f: object) -> None:
+def save(obj: object, f: object) -> None:
     """Write an object, such as a state dict, to a path or an open file. (PyTorch cannot read it: it is a pickle.)
 
     Each tensor is written by itself: what shared memory before shares none when it is read.
@@ -62,7 +61,7 @@ def save(obj: Callable | dict | list, f: object) -> None:
         beside.unlink(missing_ok=True)
 
 
-def load(f: object, map_location: object = None, *, weights_only: bool = True) -> dict | list:
+def load(f: object, map_location: object = None, *, weights_only: bool = True) -> object:
     """Return what `save` wrote; with weights_only=True UnpicklingError for more than tensors in containers.
 
     weights_only=False runs whatever code the file names: for files that you trust only.

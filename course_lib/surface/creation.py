@@ -116,7 +116,7 @@ def collected(data: object, into: list, depth: int) -> tuple:
     return (len(data), *first)
 
 
-def as_tensor(data: np.ndarray, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
+def as_tensor(data: object, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
     """Return `data` itself if it is a tensor of that dtype; sharing memory with a NumPy array; else a copy."""
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype is dtype else data.to(dtype)
@@ -134,7 +134,7 @@ def with_known_type(array: np.ndarray) -> np.ndarray:
     return array if array.dtype is kind else array.view(kind)
 
 
-def from_numpy(array: Tensor | np.ndarray | list) -> Tensor:
+def from_numpy(array: np.ndarray) -> Tensor:
     """Return a tensor on the array's own memory: writing to one changes the other, and no version is counted.
 
     ValueError for an array that is walked backwards: no tensor can be.
@@ -343,7 +343,7 @@ def normal_values(input: Tensor, mean: float, std: float, generator: object = No
     return draw.in_memory_order(drawn * like.dtype.type(std) + like.dtype.type(mean), like)
 
 
-def manual_seed(seed: float) -> object:
+def manual_seed(seed: int) -> object:
     """Begin the random numbers of the shared source anew: the same as PyTorch's, for the same seed."""
     return source_of()[1].manual_seed(int(seed))
 

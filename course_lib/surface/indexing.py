@@ -220,7 +220,7 @@ def check_apart(tensor: Tensor, *others) -> None:
         raise RuntimeError(OVERLAPS_OPERAND)
 
 
-def setitem(tensor: Tensor, index: object, value: Tensor | float | str) -> None:
+def setitem(tensor: Tensor, index: object, value: object) -> None:
     """Set `tensor[index] = value`: writes a view of the tensor, or with index tensors the tensor itself."""
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | np.integer):

@@ -11,7 +11,7 @@ from course_lib.surface import functions as composites
 from course_lib.surface.parsing import with_argument_errors_later
 
 
-def per_dimension(value: Operand, dimensions: int) -> tuple:
+def per_dimension(value: Sizes, dimensions: int) -> tuple:
     """Return one number for each dimension."""
     if isinstance(value, int):
         return (value,) * dimensions

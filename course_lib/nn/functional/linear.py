@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from course_lib.engine.arguments import Operand, tensor_argument
+from course_lib.engine.arguments import tensor_argument
 from course_lib.engine.build import rows
 from course_lib.engine.tensor import Tensor
 from course_lib.nn.functional.normalizing import dropout
@@ -75,8 +75,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 @with_argument_errors_later
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Operand, attn_mask: object = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: object = None,
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None,
 ) -> Tensor:
     """Return softmax(query @ key.T * scale + mask) @ value; a bool mask says where to look."""
     if min(query.dim(), key.dim(), value.dim()) < 2:

@@ -53,7 +53,7 @@ def add_scaled_in_place(input: Tensor, other: Operand, alpha: Number, plain: Cal
     return getattr(rows, by_factor)(input, other, alpha)
 
 
-def div_(input: Tensor, other: Operand, *, rounding_mode: object = None) -> Tensor:
+def div_(input: Tensor, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """Divide the tensor's own memory."""
     if rounding_mode is not None:
         return rows.div_rounded_(input, other, known_rounding(rounding_mode))

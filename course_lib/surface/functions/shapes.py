@@ -21,7 +21,7 @@ def view(input: Tensor, *shape, size: Sizes | None = None) -> Tensor:
     return rows.view(input, kernels.complete_shape(input.array.size, shape))
 
 
-def reshape(input: Tensor, *sizes, shape: object = None) -> Tensor:
+def reshape(input: Tensor, *sizes, shape: Sizes | None = None) -> Tensor:
     """Return another shape: a view when the memory allows it, otherwise a copy."""
     shape = sizes_from(sizes if shape is None else (shape,))
     array, shape = writable_array(input), kernels.complete_shape(input.array.size, shape)
@@ -111,7 +111,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple:
     return tuple(rows.unbind(input, length_along("unbind", input, dim, IndexError)[0]))
 
 
-def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: object = None) -> Tensor:
+def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Tensor:
     """Return a view of the tensor's storage with a shape, steps and a beginning of one's own choice."""
     size, stride = sizes_from((size,)), sizes_from((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
@@ -193,7 +193,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple:
     return split(input, max(1, -(-length // chunks)) if length else [0] * chunks, dim)
 
 
-def repeat(input: Tensor, *sizes, repeats: object = None) -> Tensor:
+def repeat(input: Tensor, *sizes, repeats: Sizes | None = None) -> Tensor:
     """Return copies side by side, in new memory."""
     repeats = sizes_from(sizes if repeats is None else (repeats,))
     if len(repeats) < input.array.ndim:

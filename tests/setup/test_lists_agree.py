@@ -103,11 +103,12 @@ def test_readme_counts_hours_and_exercises():
 def test_readmes_sample_is_what_the_check_says():
     """The wrong answer in the README gets the sentence that stands below it."""
     answer = re.search(r"```python\n(def centred.+?)```", readme(), re.DOTALL).group(1)
-    quoted = re.search(r"^> \*\*07.3 almost.\*\* (.+?)\n\n", readme(), re.DOTALL | re.MULTILINE).group(1)
+    found = re.search(r"^> \*\*(07\.\d) almost.\*\* (.+?)\n\n", readme(), re.DOTALL | re.MULTILINE)
+    number, quoted = found.groups()
     names = {}
     exec(answer, names)
     record = next(
-        each for each in exercises_module(7).EXERCISES if each.id == "07.3"
+        each for each in exercises_module(7).EXERCISES if each.id == number
     )
     result = judge(record, names["centred"], importlib.import_module("course_lib"))
 
@@ -115,23 +116,27 @@ def test_readmes_sample_is_what_the_check_says():
     assert result.text == quoted.replace("\n> ", " ")
 
 
-def test_an_address_is_written_into_every_page_and_can_be_changed(tmp_path):
-    """tools/address.py replaces the placeholder, and later the address that stands there; the old one is gone."""
+def test_an_address_is_written_into_every_page_and_can_be_taken_out(tmp_path):
+    """tools/address.py writes an address, another, and none: then every page is as it was, and names no address."""
     (tmp_path / "docs").mkdir()
     for name in address.FILES:
         shutil.copy(paths.ROOT / name, tmp_path / name)
-    placeholder = address.CLONE.search(readme()).group(1)
-    for new in ("somebody/autograd", "Some-one/other.name"):
-        changed = address.write(new, tmp_path)
-        texts = [(tmp_path / name).read_text(encoding="utf-8") for name in address.FILES]
 
-        assert list(address.FILES) == changed
-        assert all(address.pages_of(new) in text and new in text for text in texts)
-        assert not any(placeholder in text or address.pages_of(placeholder) in text for text in texts)
-        placeholder = new
-    assert [] == address.write(placeholder, tmp_path)
-    with pytest.raises(ValueError, match="say OWNER/NAME"):
-        address.write("somebody", tmp_path)
+    def texts():
+        return [(tmp_path / name).read_text(encoding="utf-8") for name in address.FILES]
+
+    before = texts()
+    assert not any("github.com/" in text or "github.io" in text for text in before)
+    for new, old in (("somebody/autograd", "github.com/x"), ("Some-one/other.name", "somebody")):
+        assert list(address.FILES) == address.write(new, tmp_path)
+        assert all(f"github.com/{new}" in text for text in texts())
+        assert not any(old in text for text in texts())
+    assert "https://some-one.github.io/other.name/" in texts()[0]
+    assert [] == address.write("Some-one/other.name", tmp_path)
+    assert list(address.FILES) == address.write(None, tmp_path) and texts() == before
+    for wrong in ("somebody", "some body/x", "https://example.org/a/b"):
+        with pytest.raises(ValueError, match="write owner and name"):
+            address.write(wrong, tmp_path)
 
 
 def test_colabs_cell_installs_what_is_there():

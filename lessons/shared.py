@@ -10,6 +10,8 @@ import sys
 
 from coursekit.judge.exercise import not_yet
 
+IN_PLACE = "modified by an inplace operation"  # in the message of the version check
+
 # --- data to try an answer on -------------------------------------------------------------------------------
 
 
@@ -21,6 +23,18 @@ def numbers(count, low=0.5, high=2.0):
 def leaf(torch, values, dtype=None):
     """A leaf that requires grad."""
     return torch.tensor(values, requires_grad=True, dtype=dtype or torch.float32)
+
+
+def small_network(torch, dtype=None, samples=3, inputs=2, hidden=2):
+    """x, t and the four parameters of the small network of lesson 07, as random numbers."""
+
+    def rows(height, width, low=0.2, high=1.5):
+        return [numbers(width, low, high) for _ in range(height)]
+
+    dtype = dtype or torch.float32
+    x, t = torch.tensor(rows(samples, inputs), dtype=dtype), torch.tensor(rows(samples, 1), dtype=dtype)
+    shapes = {"W1": rows(inputs, hidden), "b1": numbers(hidden), "W2": rows(hidden, 1), "b2": numbers(1)}
+    return x, t, {name: leaf(torch, values, dtype) for name, values in shapes.items()}
 
 
 def array(torch, *shape, low=-1.0, high=1.0, requires_grad=False):

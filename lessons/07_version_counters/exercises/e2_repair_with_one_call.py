@@ -1,11 +1,11 @@
-"""Exercise 07.3: repair with one call."""
+"""Exercise 07.2: repair with one call."""
 
 import math
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
-from lessons.shared import flat, near, nodes_behind, numbers
+from lessons.shared import IN_PLACE, flat, near, nodes_behind, numbers
 
-from .shared import IN_PLACE, stale_slots
+from .shared import stale_slots
 
 
 def check(answer, torch):
@@ -80,7 +80,7 @@ def centred(torch, x):
     return (q * q).sum()"""
 
 EXERCISE = Exercise(
-    id="07.3", kind="repair", title="Repair with one call", minutes=4, difficulty=1, puzzles=(1, 15),
+    id="07.2", kind="repair", title="Repair with one call", minutes=4, difficulty=1, puzzles=(1, 15),
     question="Change one place so that centred(torch, x).backward() runs. The function should return the same number "
     "as now, and x.grad should be the gradient of that number.",
     name="centred", starter=STARTER_3,

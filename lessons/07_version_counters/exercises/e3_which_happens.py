@@ -1,4 +1,4 @@
-"""Exercise 07.2: which happens?"""
+"""Exercise 07.3: which happens?"""
 
 import math
 
@@ -38,7 +38,7 @@ def what_happens(program, slope, torch):
 
 
 EXERCISE = WhichHappens(
-    id="07.2", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 2, 3, 15),
+    id="07.3", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 2, 3, 15),
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently "
     "wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),

@@ -3,9 +3,9 @@
 import re
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
-from lessons.shared import called
+from lessons.shared import IN_PLACE, called
 
-from .shared import IN_PLACE, VERSIONS, stale_slots
+from .shared import VERSIONS, stale_slots
 
 
 def raised_by_library(error, torch):

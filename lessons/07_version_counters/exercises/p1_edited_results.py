@@ -57,5 +57,5 @@ EXERCISE = Predict(
         Mistake("harmless edits", "You named edits, but of results that their first operation does not save: x + 3 "
                 "saves nothing, and x * 2 saves the 2.", ["b", "d"], also=(["d"],)),
     ),
-    reveals=("b, 2x + 1: fine", "only `a` raised", "sqrt` had saved its result"),
+    reveals=("only `a` raised", "sqrt` had saved its result"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 07.p6: three versions."""
+"""Exercise 07.p3: three versions."""
 
 import re
 
@@ -30,7 +30,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="07.p6", title="Three versions", minutes=2, difficulty=1, puzzles=(2,),
+    id="07.p3", title="Three versions", minutes=2, difficulty=1, puzzles=(2,),
     question="The version of `t = torch.zeros(3)` after `t.add_(0)`, then after `t.mul_(2)` under no_grad, then after "
     "`t[0] += 1`?",
     hints=(
@@ -55,5 +55,5 @@ EXERCISE = Predict(
         Mistake("a part is nothing", "The third: t[0] is a view, it looks at the memory of t, and a write to it counts "
                 "for t.", [1, 2, 2]),
     ),
-    reveals=("t[0] += 1:     version", "The last line has added two"),
+    reveals=("adding 0 is a write like any other", "The last line has added two"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 07.p7: four relatives."""
+"""Exercise 07.p4: four relatives."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -14,7 +14,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="07.p7", title="Four relatives", minutes=2, difficulty=2, puzzles=(2, 15),
+    id="07.p4", title="Four relatives", minutes=2, difficulty=2, puzzles=(2, 15),
     question="`view, detached, data, clone = t[1:], t.detach(), t.data, t.clone()`, and then `t.add_(1)`. Which of the "
     "four are at version 1?",
     hints=(

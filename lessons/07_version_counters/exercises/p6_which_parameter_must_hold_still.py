@@ -1,10 +1,8 @@
-"""Exercise 07.p3: which parameter must hold still?"""
+"""Exercise 07.p6: which parameter must hold still?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-from lessons.shared import names_among
-
-from .shared import small_network
+from lessons.shared import names_among, small_network
 
 
 def truth(torch):
@@ -24,7 +22,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="07.p3", title="Which parameter must hold still?", minutes=3, difficulty=2, puzzles=(1, 8),
+    id="07.p6", title="Which parameter must hold still?", minutes=3, difficulty=2, puzzles=(1, 8),
     question="Which of W1, b1, W2, b2 may not be written to between forward and backward?",
     hints=(
         "A matrix product saves a factor only if the other factor needs a gradient.",
@@ -53,5 +51,5 @@ EXERCISE = Predict(
         Mistake("first only", "The other way round: the first product multiplies plain data by W1 and saves the "
                 "data; the second multiplies h, which needs a gradient.", ["W1"]),
     ),
-    reveals=("W1 was written to: it runs", "Only `W2` has to hold still", "The biases are added"),
+    reveals=("Only `W2` has to stay as it is", "The biases are added"),
 )  # fmt: skip

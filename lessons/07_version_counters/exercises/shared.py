@@ -2,9 +2,8 @@
 
 import re
 
-from lessons.shared import leaf, nodes_behind, numbers
+from lessons.shared import IN_PLACE, nodes_behind
 
-IN_PLACE = "modified by an inplace operation"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
 
 
@@ -20,15 +19,3 @@ def stale_slots(y):
                     if IN_PLACE in str(error):
                         found.append((node, name.removeprefix("_saved_")))
     return found
-
-
-def small_network(torch, dtype=None, samples=3, inputs=2, hidden=2):
-    """x, t and the four parameters of a network like the lesson's, as random numbers."""
-
-    def rows(height, width, low=0.2, high=1.5):
-        return [numbers(width, low, high) for _ in range(height)]
-
-    dtype = dtype or torch.float32
-    x, t = torch.tensor(rows(samples, inputs), dtype=dtype), torch.tensor(rows(samples, 1), dtype=dtype)
-    shapes = {"W1": rows(inputs, hidden), "b1": numbers(hidden), "W2": rows(hidden, 1), "b2": numbers(1)}
-    return x, t, {name: leaf(torch, values, dtype) for name, values in shapes.items()}

@@ -1,15 +1,13 @@
-"""Exercise 07.5: repair a training step."""
+"""Exercise 07b.1: repair a training step."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
-from lessons.shared import finite_differences, flat, near
-
-from .shared import IN_PLACE, small_network
+from lessons.shared import IN_PLACE, finite_differences, flat, near, small_network
 
 
 def loss_of(torch, x, t, values, mask):
-    """The loss of exercise 07.5, out of place and without a graph; `values` are the four parameters."""
+    """The loss of exercise 07b.1, out of place and without a graph; `values` are the four parameters."""
     W1, b1, W2, b2 = values
     with torch.no_grad():
         return ((torch.relu(x @ W1 + b1) * mask @ W2 + b2 - t) ** 2).mean().item()
@@ -128,7 +126,7 @@ MASKED = STARTER_5.replace("h *= mask", "h = h * mask")
 SOLVED = MASKED.replace(EARLY, ORDERED)
 
 EXERCISE = Exercise(
-    id="07.5", kind="repair", title="Repair a training step", minutes=12, difficulty=3, puzzles=(1, 2, 3, 8),
+    id="07b.1", kind="repair", title="Repair a training step", minutes=12, difficulty=3, puzzles=(1, 2, 3, 8),
     question="Dropout and weight decay by hand. Make the step run, with exact gradients and the updates as described.",
     name="train_step", starter=STARTER_5,
     hints=(

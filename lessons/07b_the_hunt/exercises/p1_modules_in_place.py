@@ -1,4 +1,4 @@
-"""Exercise 07.p4: modules that work in place."""
+"""Exercise 07b.p1: modules that work in place."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -28,7 +28,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="07.p4", title="Modules in place", minutes=3, difficulty=2, puzzles=(1, 19),
+    id="07b.p1", title="Modules in place", minutes=3, difficulty=2, puzzles=(1, 19),
     question="A: Linear, ReLU in place. B: Linear, Sigmoid, Dropout in place. C: Linear, Dropout in place, Linear. "
     "D: Linear, ReLU, Dropout in place. Which backward calls raise?",
     hints=(
@@ -56,5 +56,5 @@ EXERCISE = Predict(
                 "does not ask who wrote.", []),
         Mistake("sigmoid keeps its input", "B: the slope of a sigmoid is s · (1 − s), made of its result.", ["D"]),
     ),
-    reveals=("A: fine", "A sigmoid saves its result, because", "so does a ReLU"),
+    reveals=("A sigmoid saves its result, because", "so does a ReLU"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 07.p9: how long must anomaly mode be on?"""
+"""Exercise 07b.p3: how long must anomaly mode be on?"""
 
 import warnings
 
@@ -29,7 +29,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="07.p9", title="How long must the mode be on?", minutes=2, difficulty=1, puzzles=(1,),
+    id="07b.p3", title="How long must the mode be on?", minutes=2, difficulty=1, puzzles=(1,),
     question="Anomaly mode is on A: around forward and backward, B: around forward only, C: around backward only. "
     "Which of the three tell you the line that saved the tensor?",
     hints=(
@@ -56,5 +56,5 @@ EXERCISE = Predict(
                 "what is missing in A?", ["B"]),
         Mistake("never", "The long message above was made in one of these three ways.", []),
     ),
-    reveals=("Only A names it", "the line is named: True", "No forward pass information"),
+    reveals=("Only A names it", "the line that saved: True", "the mode was off when the node failed"),
 )  # fmt: skip

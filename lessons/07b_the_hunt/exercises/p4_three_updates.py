@@ -1,10 +1,8 @@
-"""Exercise 07.p8: three updates between two passes."""
+"""Exercise 07b.p4: three updates between two passes."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-from lessons.shared import names_among
-
-from .shared import small_network
+from lessons.shared import names_among, small_network
 
 UPDATES = {"A": "b2 -= 0.1 * b2.grad", "B": "W2 = W2 - 0.1 * W2.grad", "C": "W2 -= 0.1 * W2.grad"}
 
@@ -27,12 +25,12 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="07.p8", title="Three updates between two passes", minutes=2, difficulty=2, puzzles=(1, 8),
+    id="07b.p4", title="Three updates between two passes", minutes=2, difficulty=2, puzzles=(1, 8),
     question="Two passes over one loss, the first with `retain_graph=True`. One update stands between them, under "
     "`no_grad`. After which does the second pass raise?\n\n"
     + "\n".join(f"- {letter}: `{update}`" for letter, update in UPDATES.items()),
     hints=(
-        "What the flag keeps is the slots. Which of the parameters stands in a slot (07.p3)?",
+        "What the flag keeps is the slots. Which of the parameters stands in a slot (07.p6)?",
         "Which of the updates write into the tensor in that slot, and which makes a new tensor?",
     ),
     solution='answer = ["C"]',
@@ -46,7 +44,7 @@ EXERCISE = Predict(
     mistakes=(
         Mistake("the flag is a cure", "The flag keeps the slots, and the version of what they hold is still compared. "
                 "One of the lines writes into a tensor that was saved.", []),
-        Mistake("every update", "Not every parameter was saved (07.p3), and not every line writes into the old tensor.",
+        Mistake("every update", "Not every parameter was saved (07.p6), and not every line writes into the old tensor.",
                 ["A", "B", "C"]),
         Mistake("every in-place update", "A: a bias is added, and an addition saves neither operand. Writing into it "
                 "does no harm.", ["A", "C"], also=(["A"], ["A", "B"])),
@@ -54,5 +52,5 @@ EXERCISE = Predict(
                 "what was saved stays as it was.", ["B", "C"]),
         Mistake("turned round", "B and C: which of the two lines leaves the numbers of the old tensor alone?", ["B"]),
     ),
-    reveals=("was tried: the second pass runs", "In A nothing had saved the bias", "the name `W2` has moved"),
+    reveals=("In A nothing had saved the bias", "the name `W2` has moved"),
 )  # fmt: skip

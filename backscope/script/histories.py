@@ -16,6 +16,7 @@ from backscope.script.watching import Watcher
 
 SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__rsub__", "__isub__", "sub_", "rsub"}
 SCALES = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
+MIXES = {"sub", "__sub__", "rsub", "equal", "allclose", "dist", "mse_loss", "add_", "lerp_", "copy_", "lerp"}
 PASSED_ON = ("Add", "Sub", "Neg", "Mul", "Div", "Mean", "Sum", "Squeeze", "View", "Reshape", "To", "Stack", "Cat")
 FEW = 3  # times that one line is looked through for the parameters behind it
 MOST_NODES = 20_000
@@ -70,6 +71,7 @@ class Histories(Watcher):
 
     def __init__(self, doubts):
         self.doubts, self.recorder = doubts, doubts.recorder
+        self.data = doubts.torch.Tensor.data
         self.behind = {}  # place of a cut -> {id of a parameter: weak reference to it}
         self.looked = {}  # place of a cut -> how often it was looked through
         self.joined = {}  # number of a node -> the Cuts that its operands come from
@@ -79,6 +81,7 @@ class Histories(Watcher):
         self.freed = set()  # numbers of the nodes that the last pass has freed
         self.running = {}  # place that adds to a freed graph -> [number of passes, weak reference to its result, count]
         self.made = doubts.torch.utils.weak.WeakTensorKeyDictionary()  # leaf made of numbers -> place
+        self.same = doubts.torch.utils.weak.WeakTensorKeyDictionary()  # part of a parameter -> (place, steps)
         self.before_it = {}  # place of a cut -> the Cut that one of its operands came from
         self.off = {}  # place of a call that ran while recording was off -> (the line of the block, what it is)
 
@@ -95,6 +98,10 @@ class Histories(Watcher):
 
     def after_call(self, name, args, before, result, node, frame):
         tensor, cuts = self.recorder.tensor, self.recorder.cuts
+        if name in MIXES and len(before) == 2 and len(self.same):
+            self.look_for_a_copy_that_is_none(before, frame)
+        elif name == "detach" and before:
+            self.note_alias(before[0][0], result, frame)
         if node is not None:
             if cuts:
                 self.join(name, before, node)
@@ -122,8 +129,30 @@ class Histories(Watcher):
                     self.numbers[result] = cut
 
     def after_get(self, function, tensor, result, frame):
+        if getattr(function, "__self__", None) is self.data:
+            self.note_alias(tensor, result, frame)
         if (known := self.recorder.cuts.get(id(result))) is not None and known[1].name == "data":
             self.look_behind(known[1], "data", [(tensor, 0)])
+
+    def note_alias(self, parameter, result, frame):
+        """A tensor on the memory of a parameter, which no step of an optimizer leaves as it is."""
+        if isinstance(parameter, self.doubts.torch.nn.Parameter):
+            self.same[result] = self.recorder.place(frame), self.doubts.steps
+
+    def look_for_a_copy_that_is_none(self, before, frame):
+        """A parameter is compared or mixed with what was kept of it some steps ago: its own memory."""
+        one, other = before[0][0], before[1][0]
+        if one is other or one.shape != other.shape or not one.numel() or one.data_ptr() != other.data_ptr():
+            return
+        kept = [self.same[each] for each in (one, other) if each in self.same]
+        place, steps = min(kept, key=lambda each: each[1], default=(None, 0))
+        line = self.recorder.place(frame)
+        if place is not None and line is not None and steps < self.doubts.steps:
+            self.doubts.say(
+                ("alias", place), place,
+                "this keeps no copy: it shares the memory of the parameter, every step has changed it too, and line "
+                f"{line.line} sets it beside itself (.detach().clone())",
+            )  # fmt: skip
 
     def look_behind(self, cut, name, before):
         """Note which parameters are behind what a call has cut, the first few times that it runs."""

@@ -23,7 +23,12 @@ USAGE = (
 
 def options_in(words):
     """Our options, which stand before the script, and the words that are the script's."""
-    parser = argparse.ArgumentParser("backscope", usage=USAGE, description="Run a script; explain its error.")
+    parser = argparse.ArgumentParser(
+        "backscope",
+        usage=USAGE,
+        description="Run a script; explain its error.",
+        epilog='A pasted message, or a traceback: python -m backscope explain "…"',
+    )
     parser.add_argument("--doubts", action="store_true", help="say also what is silently wrong")
     parser.add_argument("--try", dest="tries", action="store_true", help="try the first edit: runs the script again")
     parser.add_argument("--all", action="store_true", help="record all passes, also where that takes long")

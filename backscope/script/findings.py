@@ -11,7 +11,7 @@ from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_tensor
 from backscope.pictures.draw import names_in, snapshot
 from backscope.script import blocks, pasted, spots
-from backscope.script.names import Names
+from backscope.script.names import Nameless, Names
 from backscope.script.places import OWN, Place, of_traceback, shown
 from backscope.script.recorder import MAKERS
 
@@ -88,7 +88,11 @@ class Finding:
     @functools.cached_property
     def names(self):
         """The names of what is alive: looked for when first asked for."""
-        return Names(self.recorder.torch, self.frames)
+        try:
+            return Names(self.recorder.torch, self.frames)
+        except Exception as fault:  # objects of any kind are alive, and a name is a help and no condition
+            self.notes.append(f"Names were not found: {type(fault).__name__}: {fault}")
+            return Nameless()
 
     @functools.cached_property
     def edits(self):
@@ -167,8 +171,11 @@ def find(error, recorder):
     if finding.row is not None:
         from backscope.script import neighbours
 
-        neighbours.tell(finding)
-        tell_callers(finding)
+        for more in (neighbours.tell, tell_callers):
+            try:
+                more(finding)
+            except Exception as fault:  # what is known already is worth having
+                finding.notes.append(f"Not all was found out: {type(fault).__name__}: {fault}")
     finding.explanation.facts |= finding.facts
     return finding
 

@@ -62,6 +62,13 @@ class Names:
         return (fitting or [None])[0]
 
 
+class Nameless(Names):
+    """Where looking for names went wrong: nothing has one."""
+
+    def __init__(self):
+        self.called, self.by_memory, self.modules, self.variables = {}, {}, {}, {}
+
+
 def variables_of(frames):
     """{id of a value: its name} from the variables of these frames, of `self` in them, and of the script."""
     found = {}

@@ -351,6 +351,17 @@ def test_an_explanation_that_fails_says_so(real_torch, capsys, monkeypatch, tmp_
     assert said == "backscope could not explain this: ZeroDivisionError: division by zero"
 
 
+def test_an_explanation_does_without_names_and_callers(real_torch, tmp_path, monkeypatch):
+    """Objects of any kind are alive when names are looked for: lines, cures and edits stay, and a note says it."""
+    monkeypatch.setattr(findings, "Names", lambda *what: {}["odd"])
+    monkeypatch.setattr(findings, "tell_callers", lambda *what: {}["odd"])
+    finding = found_in(real_torch, tmp_path, "y = net(x).exp()\ny += 1\ny.sum().backward()")
+
+    assert [line.role for line in finding.lines] == ["saved", "changed", "failed"]
+    assert "y = y + 1" in finding.edits[0].diff
+    assert all(any(words in note for note in finding.notes) for words in ("Names were not", "Not all was found"))
+
+
 def test_nothing_is_kept_alive_after_the_script(real_torch):
     """When the recorder has ended, results go by reference count, parameters with the optimizer."""
     gc.disable()

@@ -781,10 +781,13 @@ def lines():
         *(Measured(f"{what}-on-{step}".replace(" ", "-"), f"{title}, MLP of {step} a step, times without", ("torch",),
                    while_recorded(what, step), "×", target)
           for what, title, targets in (
-              ("explain", "python -m backscope", (3, 1.15, 1.05)),
-              ("doubts", "the same with --doubts", (3, 1.15, 1.05)),
               ("watch", "watch", (8, 2, 1.2)), ("held", "ledger", (5, 1.5, 1.1)))
           for step, target in zip(STEPS, targets, strict=True)),
+        *(Measured(f"{what}-on-{step}".replace(" ", "-"),
+                   f"{title}, {SCRIPTS[step][-1]} steps of {step}, processor time, times without", ("torch",),
+                   while_a_script_runs(what, step), "×", target)
+          for what, title in (("explain", "python -m backscope"), ("doubts", "the same with --doubts"))
+          for step, target in zip(SCRIPTS, (1.5, 1.15), strict=True)),
     ]  # fmt: skip
 
 
@@ -983,6 +986,40 @@ else:
 print(bench.json.dumps(bench.median(ratios)))
 """
 
+SCRIPT = COMMON + """
+import contextlib
+from backscope.script.doubts import Doubts
+from backscope.script.recorder import Recorder
+width, depth, steps = SIZE
+x, y = lib.randn(64, 64), lib.randint(0, 10, (64,))
+def script(steps):
+    nn = lib.nn
+    deep = [one for _ in range(depth) for one in (nn.Linear(width, width), nn.LayerNorm(width), nn.GELU())]
+    model = nn.Sequential(nn.Linear(64, width), *deep, nn.Linear(width, 10))
+    optimizer = lib.optim.Adam(model.parameters())
+    for _ in range(steps):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+def seconds(recorded):
+    gc.collect()
+    begin = time.process_time()
+    with contextlib.ExitStack() as around:
+        if recorded:
+            recorder = around.enter_context(Recorder(lib))
+            if WHAT == "doubts":
+                around.enter_context(Doubts(lib, recorder))
+        script(steps)
+    return time.process_time() - begin
+script(5)
+found = []
+for turn in range(N):
+    order = (False, True) if turn % 2 else (True, False)
+    times = {recorded: seconds(recorded) for recorded in order}
+    found.append(times[True] / times[False])
+print(bench.median(found))
+"""
+
 INSTRUMENT = COMMON + """
 from backscope import ledger, step
 from backscope import draw
@@ -999,17 +1036,10 @@ def seconds(work):
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
-if WHAT in ("watch", "explain", "doubts", "held"):
-    import contextlib
+if WHAT in ("watch", "held"):
     from backscope import watch
-    from backscope.script.doubts import Doubts
-    from backscope.script.recorder import Recorder
     one_step = bench.NETWORK[NAME](lib, *SIZE).run
-    @contextlib.contextmanager
-    def explained(doubtful=False):
-        with Recorder(lib) as recorder, Doubts(lib, recorder) if doubtful else contextlib.nullcontext():
-            yield
-    around = {"watch": watch, "held": ledger, "explain": explained, "doubts": lambda: explained(True)}[WHAT]
+    around = {"watch": watch, "held": ledger}[WHAT]
     def some():
         for _ in range(TIMES):
             one_step()
@@ -1173,6 +1203,21 @@ STEPS = {  # how long a training step takes on PyTorch, about -> layers and batc
     "10 ms": ((512,) * 12 + (10,), 56, 5),
     "100 ms": ((1024,) * 12 + (10,), 200, 1),
 }
+
+
+SCRIPTS = {  # how long a step takes, about -> width and depth of a network of modules, steps of the script
+    "1 ms": (64, 2, 1000),
+    "10 ms": (160, 12, 500),
+}
+
+
+def while_a_script_runs(what, step):
+    """A script that trains with Adam, recorded from the first step on, over the same without; processor time."""
+
+    def measure(name, quick):
+        return run_program(SCRIPT, NAME=name, WHAT=what, SIZE=SCRIPTS[step], N=1 if quick else 3)
+
+    return measure
 
 
 def while_recorded(what, step):

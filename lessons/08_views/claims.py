@@ -134,7 +134,8 @@ def test_c08_7_assignment(torch):
 
 
 def test_c08_8_old_views_catch_up(torch):
-    """A view that came alone from its call gets a new grad_fn when it is asked for one after a write to its base."""
+    """A view that came alone from its call gets a new grad_fn when it is asked for one after a counted write
+    to its base."""
     for write in (lambda y: y[1:].mul_(10), lambda y: y.mul_(torch.tensor([1.0, 10.0, 10.0]))):
         x = leaf(torch)
         y = x * 2
@@ -245,3 +246,22 @@ def test_c08_14_a_hook_hands_out_a_view(torch):
         with torch.no_grad():
             assert not module(x)._is_view()
             module(x).relu_()
+
+
+def test_c08_15_silent_views_of_no_grad(torch):
+    """A view made under no_grad of a tensor that requires grad says that it is a leaf that requires grad, but backward
+    through it raises nothing and gives no gradient, to it or to its base."""
+    for make in (
+        lambda t: t[0], lambda t: t[1:], lambda t: t.view(3, 1), lambda t: t.view(3, 1).T, lambda t: t.expand(2, 3),
+        lambda t: t.unbind()[0], lambda t: t.unsqueeze(0), lambda t: t.split(2)[1],
+    ):  # fmt: skip
+        for of_a_leaf in (True, False):
+            x = leaf(torch)
+            base = x if of_a_leaf else x * 1
+            with torch.no_grad():
+                view = make(base)
+            assert (view.is_leaf, view.requires_grad, view.grad_fn) == (True, True, None)
+            (view * view).sum().backward()
+            assert x.grad is None and view.grad is None
+            make(base).sum().backward()  # taken outside
+            assert x.grad is not None

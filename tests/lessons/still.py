@@ -10,7 +10,6 @@ A lesson that has come to keep a rule loses the rule's word here; a test asks fo
 STILL = {
     "03": "minutes spoilt order",
     "06": "minutes spoilt order",
-    "08": "minutes spoilt",
     "09": "minutes spoilt order",
     "10": "minutes spoilt order",
     "11": "minutes spoilt order",

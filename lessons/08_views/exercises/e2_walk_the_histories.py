@@ -1,4 +1,4 @@
-"""Exercise 08.3: walk the histories."""
+"""Exercise 08.2: walk the histories."""
 
 import re
 
@@ -96,7 +96,7 @@ def walks_but(**changed):
 
 
 EXERCISE = Exercise(
-    id="08.3", kind="edges", title="Walk the histories", minutes=5, difficulty=2,
+    id="08.2", kind="edges", title="Walk the histories", minutes=5, difficulty=2,
     question=f"The names along next_functions[0], from y, old and new.\n\n```python\n{HISTORY}```",
     name="walks", starter='walks = {"y": None, "old": None, "new": None}',
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 08.4: the detector's biases."""
+"""Exercise 08.3: the detector's biases."""
 
 import random
 
@@ -43,7 +43,7 @@ def check(answer, torch):
     if called(answer, "no_grad"):
         return correct(done)
     if called(answer, "detach"):
-        done += " As in F of 08.2, a write through `detach()` is recorded nowhere. Here that is what you want, and "
+        done += " As in F of 08.6, a write through `detach()` is recorded nowhere. Here that is what you want, and "
         done += "`no_grad` says so more plainly."
     if called(answer, "requires_grad_"):
         done += " You have to switch the flag on again yourself, also after an error; `with torch.no_grad():` does it."
@@ -78,7 +78,7 @@ def start_biases(torch, b, anchors, prior):
 """
 
 EXERCISE = Exercise(
-    id="08.4", kind="repair", title="The detector's biases", minutes=4, difficulty=1, puzzles=(3, 4),
+    id="08.3", kind="repair", title="The detector's biases", minutes=4, difficulty=1, puzzles=(3, 4),
     question="Add prior to number 4 of each group of b; b stays the same leaf, and the write is counted.",
     name="start_biases", starter=STARTER_4,
     hints=(

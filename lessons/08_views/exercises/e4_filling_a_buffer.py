@@ -1,4 +1,4 @@
-"""Exercise 08.6: filling a buffer."""
+"""Exercise 08.4: filling a buffer."""
 
 import random
 
@@ -107,7 +107,7 @@ def simulate(torch, x0, w, steps):
 """
 
 EXERCISE = Exercise(
-    id="08.6", kind="repair", title="Filling a buffer", minutes=8, difficulty=2, puzzles=(1, 2),
+    id="08.4", kind="repair", title="Filling a buffer", minutes=8, difficulty=2, puzzles=(1, 2),
     question="A loop writes each state into its place of a tensor. Repair it so that backward gives the gradients for "
     "x0 and w.",
     name="simulate", starter=STARTER_6,

@@ -1,4 +1,4 @@
-"""Exercise 08.2: which happens?"""
+"""Exercise 08.6: which happens?"""
 
 import math
 
@@ -34,7 +34,7 @@ def what_happens(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="08.2", title="Which happens?", minutes=9, difficulty=2, puzzles=(4, 15, 19),
+    id="08.6", title="Which happens?", minutes=9, difficulty=2, puzzles=(4, 15, 19),
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     hints=(

@@ -78,5 +78,5 @@ EXERCISE = Exercise(
                 "second look at the same memory.", "answer = []"),
     ),
     check=check,
-    reveals=("view  version", "begins at place 1", "moves no number at all"),
+    reveals=("a | t: [[7", "begins at place 1", "moves no number at all"),
 )  # fmt: skip

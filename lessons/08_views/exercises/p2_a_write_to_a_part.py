@@ -53,5 +53,5 @@ EXERCISE = Predict(
         Mistake("error", "y is no leaf, x * 2 saved only the 2, and the write is recorded. Nothing is in the way.",
                 "error"),
     ),
-    reveals=("tensor([ 2., 20., 20.])", "has learned of the write"),
+    reveals=("tensor([ 2., 20., 20.])", "has learned of the write", "[1, 10, 10]"),
 )  # fmt: skip

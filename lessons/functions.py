@@ -1,4 +1,4 @@
-"""What several exercises of lesson 11 share."""
+"""What the exercises of lesson 11 and of its part 11b share: Functions, and what is said of them."""
 
 import functools
 import re

@@ -12,8 +12,6 @@ STILL = {
     "06": "minutes spoilt order",
     "09": "minutes spoilt order",
     "10": "minutes spoilt order",
-    "11": "minutes spoilt order",
-    "12": "minutes spoilt order",
     "13": "minutes spoilt order",
     "14": "minutes spoilt order",
     "15": "minutes spoilt order",

@@ -1,4 +1,4 @@
-"""Exercise 11.0: a unit that is on or off, with a straight-through estimator."""
+"""Exercise 11.1: a unit that is on or off, with a straight-through estimator."""
 
 import random
 
@@ -66,7 +66,7 @@ SAVED = FORWARD.format("        ctx.save_for_backward(x)\n") + "        (x,) = c
 
 
 EXERCISE = Exercise(
-    id="11.0", kind="write a Function", title="A unit that is on or off", minutes=6, difficulty=1,
+    id="11.1", kind="write a Function", title="A unit that is on or off", minutes=6, difficulty=1,
     question="Forward: 1 where x > 0, else 0. Backward: the upstream gradient where x lies between -1 and 1, else 0. "
     "Save what backward needs, and write backward.",
     name="OnOff", starter=FORWARD.format("") + "        ...\n",
@@ -112,7 +112,7 @@ EXERCISE = Exercise(
         Mistake("times x", "Inside the window the upstream gradient is handed on as it is; it is not multiplied by x.",
                 SAVED + "        return grad * (x.abs() < 1) * x\n"),
         Mistake("kept on ctx", "The gradient is right. You kept a tensor as an attribute of ctx, though; hand it to "
-                "save_for_backward instead. What the difference is, 11.p1 asks you.",
+                "save_for_backward instead. What the difference is, 11.p3 asks you.",
                 FORWARD.format("        ctx.x = x\n") + "        return grad * (ctx.x.abs() < 1)\n"),
     ),
     check=check_11_0,

@@ -1,11 +1,9 @@
-"""Exercise 11.4: two methods, and right twice."""
+"""Exercise 11.2: two methods, and right twice."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
-from lessons.shared import array
-
-from .shared import (
+from lessons.functions import (
     COUNT,
     graph_of_gradient,
     near,
@@ -15,6 +13,7 @@ from .shared import (
     slots_of,
     tensors_on,
 )
+from lessons.shared import array
 
 
 @of_a_function
@@ -127,7 +126,7 @@ WITH_W_4 = (
 )
 
 EXERCISE = Exercise(
-    id="11.4", kind="repair", title="Two methods, and right twice", minutes=6, difficulty=2,
+    id="11.2", kind="repair", title="Two methods, and right twice", minutes=6, difficulty=2,
     question="Write Mix with setup_context, so that gradcheck and gradgradcheck agree.",
     name="TwoMethods", starter=STARTER_4,
     hints=(

@@ -1,11 +1,9 @@
-"""Exercise 11.9: cross-entropy in one node."""
+"""Exercise 11.3: cross-entropy in one node."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
-from lessons.shared import array
-
-from .shared import (
+from lessons.functions import (
     COUNT,
     graph_of_gradient,
     near,
@@ -13,6 +11,7 @@ from .shared import (
     slots_of,
     tensors_on,
 )
+from lessons.shared import array
 
 
 def softmax_and_loss(torch, scores, targets):
@@ -139,7 +138,7 @@ class CrossEntropy(torch.autograd.Function):
 RETURN = "return grad * log_p.exp().scatter_add(1, index, -ones) / len(log_p), None"
 
 EXERCISE = Exercise(
-    id="11.9", kind="write a Function", title="Cross-entropy in one node", minutes=12, difficulty=3,
+    id="11.3", kind="write a Function", title="Cross-entropy in one node", minutes=12, difficulty=3,
     question="The mean cross-entropy of scores (N, K) and targets (N) as one Function. Backward: softmax, minus 1 at "
     "the right answer of each row, divided by N. Keep at most one table of N times K numbers. Scores may be as large "
     "as 1000. Second derivatives must be right, or refused.",

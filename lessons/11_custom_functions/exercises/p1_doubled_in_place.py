@@ -1,10 +1,10 @@
-"""Exercise 11.p9: a backward that writes into the gradient that arrives."""
+"""Exercise 11.p1: a backward that writes into the gradient that arrives."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.functions import function
 
-from .p8_saved_twice import read
-from .shared import function
+from .p4_saved_twice import read
 
 
 def truth(torch):
@@ -16,7 +16,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p9", title="Doubled in place", minutes=2, difficulty=2,
+    id="11.p1", title="Doubled in place", minutes=2, difficulty=2,
     question="h = x * 1, and the backward of Double returns grad.mul_(2). What is the gradient of h + Double.apply(h) "
     "by x, when the caller passes in a 1, and what does the caller's tensor hold afterwards? Each a number or "
     '"error".',
@@ -49,5 +49,5 @@ EXERCISE = Predict(
         Mistake("doubled twice", "Double runs once. Both paths bring the number that stands in the tensor then.",
                 (6, 2), also=((6, 4), (5, 2), (8, 4), (4, 3))),
     ),
-    reveals=("the caller's 1: tensor([2.])", "The gradient is 4 in place of 3"),
+    reveals=("the caller's grad: tensor([2.])", "The gradient is 4 instead of 3"),
 )  # fmt: skip

@@ -1,10 +1,9 @@
-"""Exercise 11.p12: which answers of a backward does the engine refuse?"""
+"""Exercise 11.p2: which answers of a backward does the engine refuse?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.functions import function
 from lessons.shared import names_among
-
-from .shared import function
 
 
 def answers(torch):
@@ -30,7 +29,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p12", title="Four answers", minutes=2, difficulty=2,
+    id="11.p2", title="Four answers", minutes=2, difficulty=2,
     question="forward takes a, of shape (2,), b, of shape (), and a number; grad has the shape (). A returns (grad, "
     "None), B (zeros(2), zeros(()), 0.0), C (grad, grad, None), D (zeros(2), ones(2), None). Which raise? A list of "
     "letters.",
@@ -64,5 +63,5 @@ EXERCISE = Predict(
         Mistake("only the narrow one", "C is right. Also count the answers of A, and look at the third one of B.",
                 ["C"]),
     ),
-    reveals=("returned an incorrect number of gradients", "D raises nothing", "The engine adds them up"),
+    reveals=("returned an incorrect number of gradients", "b.grad is tensor(2.)", "The engine adds them up"),
 )  # fmt: skip

@@ -1,9 +1,8 @@
-"""Exercise 11.p1: slot and attribute."""
+"""Exercise 11.p3: slot and attribute."""
 
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
-
-from .shared import function, number_or_word
+from lessons.functions import function, number_or_word
 
 
 def read(answer):
@@ -38,7 +37,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p1", title="Slot and attribute", minutes=2, difficulty=1, puzzles=(17,),
+    id="11.p3", title="Slot and attribute", minutes=2, difficulty=1, puzzles=(17,),
     question="`h` is 2 when it is kept, and 20 at backward. What is `x.grad` with `ctx.saved_tensors`, and what with "
     '`ctx.mine`? A list of two, each a number or `"error"`.',
     hints=(
@@ -70,5 +69,5 @@ EXERCISE = Predict(
                 "as it is at backward into 3 · h · h, and remember that the slope of x + 0 is 1.",
                 ["error", 12000], when=lambda two, _: two[0] == "error"),
     ),
-    reveals=("1200", "attribute: tensor"),
+    reveals=("1200",),
 )  # fmt: skip

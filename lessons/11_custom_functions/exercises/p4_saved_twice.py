@@ -1,9 +1,8 @@
-"""Exercise 11.p8: two calls of save_for_backward, read inside of forward and afterwards."""
+"""Exercise 11.p4: two calls of save_for_backward, read inside of forward and afterwards."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import function, number_or_word, scalar
+from lessons.functions import function, number_or_word, scalar
 
 
 def read(answer):
@@ -28,7 +27,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p8", title="Saved twice", minutes=2, difficulty=1,
+    id="11.p4", title="Saved twice", minutes=2, difficulty=1,
     question="forward calls save_for_backward(x, x, x) and then save_for_backward(mask, x), where mask is None. How "
     "many saved_tensors are there inside of forward, after these lines, and how many on the node afterwards?",
     hints=(

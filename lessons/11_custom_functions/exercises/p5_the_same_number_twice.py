@@ -1,9 +1,8 @@
-"""Exercise 11.p2: the same number twice?"""
+"""Exercise 11.p5: the same number twice?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import function, number_or_word, scalar
+from lessons.functions import function, number_or_word, scalar
 
 
 def mix_forward(ctx, x, y, z):
@@ -39,7 +38,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p2", title="The same number twice?", minutes=3, difficulty=2,
+    id="11.p5", title="The same number twice?", minutes=3, difficulty=2,
     question="x = 2, y = 3, z = 4, gx = y + y·z and gy = x + z + w with w saved by forward. gx by y, and gy by x?",
     hints=(
         "x and y are inputs: what was saved is the caller's own tensor, with its history.",

@@ -1,9 +1,8 @@
-"""Exercise 11.10: a fake backward."""
+"""Exercise 11b.1: a fake backward."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.functions import COUNT
 from lessons.shared import alike, array
-
-from .shared import COUNT
 
 
 def check(answer, torch):
@@ -115,7 +114,7 @@ class ScaleGradient(torch.nn.Module):
 MODULE = SOLUTION[SOLUTION.index("class ScaleGradient") :]
 
 EXERCISE = Exercise(
-    id="11.10", kind="repair", title="A fake backward", minutes=6, difficulty=1,
+    id="11b.1", kind="repair", title="A fake backward", minutes=6, difficulty=1,
     question="The layer should leave the values as they are and multiply the gradient by its factor, as it is at the "
     "time of forward. Its method backward is called by nobody. Repair it.",
     name="ScaleGradient", starter=STARTER,

@@ -1,11 +1,9 @@
-"""Exercise 11.3: superpixel pooling."""
+"""Exercise 11b.2: superpixel pooling."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
-from lessons.shared import array, flat
-
-from .shared import (
+from lessons.functions import (
     COUNT,
     SHAPE,
     graph_of_gradient,
@@ -15,6 +13,7 @@ from .shared import (
     slots_of,
     tensors_on,
 )
+from lessons.shared import array, flat
 
 
 def random_labels(torch, height, width, regions):
@@ -108,7 +107,7 @@ def pooling(*lines):
 UNPACK_3 = "labels, size = ctx.saved_tensors"
 
 EXERCISE = Exercise(
-    id="11.3", kind="write a Function", title="Superpixel pooling", minutes=8, difficulty=2,
+    id="11b.2", kind="write a Function", title="Superpixel pooling", minutes=8, difficulty=2,
     question="Write the backward of a mean over regions: un-pooling, and no gradient for the labels.",
     name="SuperpixelMean", starter=STARTER_3,
     hints=(

@@ -1,9 +1,7 @@
-"""Exercise 11.5: repair QuickCumsum."""
+"""Exercise 11b.3: repair QuickCumsum."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
-from lessons.shared import array, called
-
-from .shared import (
+from lessons.functions import (
     graph_of_gradient,
     near,
     of_a_function,
@@ -11,6 +9,7 @@ from .shared import (
     slots_of,
     tensors_on,
 )
+from lessons.shared import array, called
 
 
 @of_a_function
@@ -96,7 +95,7 @@ OLD_5 = "        return grad[kept.cumsum(0)], None, None"
 ROWS_5 = "        row = kept.cumsum(0)\n        row[kept] -= 1\n        return grad[row], None, None"
 
 EXERCISE = Exercise(
-    id="11.5", kind="repair", title="Repair QuickCumsum", minutes=10, difficulty=3,
+    id="11b.3", kind="repair", title="Repair QuickCumsum", minutes=10, difficulty=3,
     question="Sums over cells by one running total. Repair the rows that backward reads, and find what is wrong "
     "without an error.",
     name="SegmentSum", starter=STARTER_5,

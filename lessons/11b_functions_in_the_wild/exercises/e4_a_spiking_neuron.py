@@ -1,11 +1,9 @@
-"""Exercise 11.7: A spiking neuron."""
+"""Exercise 11b.4: A spiking neuron."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
-from lessons.shared import array, finite_differences
-
-from .shared import (
+from lessons.functions import (
     COUNT,
     FIRST_6,
     REFUSED_6,
@@ -14,12 +12,13 @@ from .shared import (
     of_a_function,
     tensors_on,
 )
+from lessons.shared import array, finite_differences
 
 NO_HISTORY, NOT_WANTED = "does not require grad and does not have a grad_fn", "does not require grad"
 
 
 def potential(torch, x, weight):
-    """What forward of 11.7 computes before the threshold."""
+    """What forward of 11b.4 computes before the threshold."""
     return torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
 
 
@@ -165,7 +164,7 @@ BY_HAND = (
 )
 
 EXERCISE = Exercise(
-    id="11.7", kind="write a Function", title="A spiking neuron", minutes=12, difficulty=3,
+    id="11b.4", kind="write a Function", title="A spiking neuron", minutes=12, difficulty=3,
     question="A causal filter and a threshold; write the backward with the slope of a smooth step in place of the "
     "step's, and refuse second derivatives.",
     name="Spikes", starter=STARTER_7,

@@ -1,4 +1,4 @@
-"""Exercise 11.8: the last state of each sentence."""
+"""Exercise 11b.5: the last state of each sentence."""
 
 import random
 
@@ -76,7 +76,7 @@ def last_states(torch, states, lengths):
 EXPANDED = ".expand(-1, 1, states.shape[2])"
 
 EXERCISE = Exercise(
-    id="11.8", kind="repair", title="The last state", minutes=8, difficulty=2,
+    id="11b.5", kind="repair", title="The last state", minutes=8, difficulty=2,
     question="`states` is (batch, time, hidden), `lengths` says how many words of each sentence are real. Return the "
     "state after the last real word of each, (batch, hidden). `gather` does it without a loop.",
     name="last_states", starter=STARTER,

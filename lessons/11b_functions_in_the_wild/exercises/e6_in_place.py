@@ -1,9 +1,7 @@
-"""Exercise 11.6: in place."""
+"""Exercise 11b.6: in place."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
-from lessons.shared import array, finite_differences
-
-from .shared import (
+from lessons.functions import (
     COUNT,
     FIRST_6,
     IN_PLACE,
@@ -17,6 +15,7 @@ from .shared import (
     slots_of,
     tensors_on,
 )
+from lessons.shared import array, finite_differences
 
 
 @of_a_function
@@ -151,7 +150,7 @@ SAVE_6 = "ctx.save_for_backward(x.clone() if ctx.needs_input_grad[1] else None, 
 WRITE_6 = ("x.mul_(k)", "ctx.mark_dirty(x)", "return x")
 
 EXERCISE = Exercise(
-    id="11.6", kind="write a Function", title="In place", minutes=12, difficulty=3, puzzles=(2, 17),
+    id="11b.6", kind="write a Function", title="In place", minutes=12, difficulty=3, puzzles=(2, 17),
     question="Multiply h in place by a tensor k: right gradients for both, also through h; an error when k is "
     "overwritten, and when somebody differentiates twice; a copy of h only if it is needed.",
     name="Scale_", starter=STARTER_6,

@@ -1,13 +1,12 @@
-"""Exercise 11.1: which happens?"""
+"""Exercise 11b.7: which happens?"""
 
 import math
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
 from lessons import shared
+from lessons.functions import function
 from lessons.shared import flat
-
-from .shared import function
 
 PROGRAMS = {
     "A": "h = x * 1; y = ExpInSlot.apply(h); h.mul_(10)",
@@ -32,7 +31,7 @@ SLOPES = {  # of the formula that computed y
 
 
 def programs_functions(torch):
-    """The Functions that the programs of 11.1 use."""
+    """The Functions that the programs of 11b.7 use."""
 
     def slot_forward(ctx, x):
         result = x.exp()
@@ -81,7 +80,7 @@ def what_happens(program, slope, torch):
 
 
 EXERCISE = WhichHappens(
-    id="11.1", title="Which happens?", minutes=7, difficulty=2, puzzles=(1, 17),
+    id="11b.7", title="Which happens?", minutes=7, difficulty=2, puzzles=(1, 17),
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     hints=(

@@ -1,12 +1,11 @@
-"""Exercise 11.2: diagnose."""
+"""Exercise 11b.8: diagnose."""
 
 import gc
 import weakref
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
-
-from .shared import IN_PLACE, function, scalar
+from lessons.functions import IN_PLACE, function, scalar
 
 METHODS = ("save_for_backward", "needs_input_grad", "once_differentiable", "mark_dirty", "mark_non_differentiable",
            "set_materialize_grads")  # fmt: skip
@@ -165,7 +164,7 @@ def method_meant(text):
 
 
 EXERCISE = Diagnose(
-    id="11.2", title="Diagnose", minutes=5, difficulty=2, puzzles=(17,),
+    id="11b.8", title="Diagnose", minutes=5, difficulty=2, puzzles=(17,),
     question="Seven bug reports; name the method that is the cure of each. One of the six methods cures two.",
     hints=(
         "Ask of each report: is it about inputs, about outputs, about what is kept, or about backward itself?",

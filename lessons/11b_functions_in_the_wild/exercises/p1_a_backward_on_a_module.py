@@ -1,4 +1,4 @@
-"""Exercise 11.p4: a method backward on a module."""
+"""Exercise 11b.p1: a method backward on a module."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -43,7 +43,7 @@ def read(answer):
 FREE, CLIPPED = [10, 0.5], [1, 0.5]
 
 EXERCISE = Predict(
-    id="11.p4", title="A backward on a module", minutes=3, difficulty=2,
+    id="11b.p1", title="A backward on a module", minutes=3, difficulty=2,
     question="Module A has a method backward that clips gradients to 1; B calls apply of a Function that does so; C "
     "calls forward of that Function. The gradient [10, 0.5] arrives. What is x.grad with each of them? Three lists.",
     hints=(

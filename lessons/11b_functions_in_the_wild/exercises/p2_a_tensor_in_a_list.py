@@ -1,9 +1,8 @@
-"""Exercise 11.p7: what does a tensor in a list get?"""
+"""Exercise 11b.p2: what does a tensor in a list get?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import number_or_word
+from lessons.functions import number_or_word
 
 NOTHING = "none"
 
@@ -34,7 +33,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p7", title="A tensor in a list", minutes=1, difficulty=1,
+    id="11b.p2", title="A tensor in a list", minutes=1, difficulty=1,
     question="Total.apply(a, [b]).backward(), where backward returns its gradient for the first argument and None for "
     "the list. What are a.grad and b.grad?",
     hints=(

@@ -1,9 +1,8 @@
-"""Exercise 11.p11: which of the four slots of a posted Function are needed, and which are checked?"""
+"""Exercise 11b.p3: which of the four slots of a posted Function are needed, and which are checked?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import function, number_or_word
+from lessons.functions import function, number_or_word
 
 
 def pooled(torch, left_out=None):
@@ -50,7 +49,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="11.p11", title="Four slots", minutes=3, difficulty=2,
+    id="11b.p3", title="Four slots", minutes=3, difficulty=2,
     question="Pooled saves pool_size, img, spx and K, and img is written to after the call. How many of the four does "
     'its backward need for its answers, and does it run, "fine", or raise, "error"?',
     hints=(

@@ -1,10 +1,10 @@
-"""Exercise 11.p10: a loss made of a result without a gradient, unmarked and marked."""
+"""Exercise 11b.p4: a loss made of a result without a gradient, unmarked and marked."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.functions import function, scalar
 
-from .p7_a_tensor_in_a_list import NOTHING, read
-from .shared import function, scalar
+from .p2_a_tensor_in_a_list import NOTHING, read
 
 
 def truth(torch):
@@ -28,7 +28,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p10", title="A loss of rounded numbers", minutes=2, difficulty=2,
+    id="11b.p4", title="A loss of rounded numbers", minutes=2, difficulty=2,
     question="Twin returns x * 2 and x.round(), and its backward returns 2 times the gradient of the first. A loss is "
     'made of the second result alone. What is x.grad, and what if the second is marked: a number, None or "error"?',
     hints=(
@@ -59,5 +59,5 @@ EXERCISE = Predict(
         Mistake("the other result", "2 is what the first result would bring. The loss is made of the second one.",
                 (2, 0), also=((2, 2), (2, None), (0, 2), (1, 1), (1, 0), (0, 1))),
     ),
-    reveals=("Twin: no error, and the gradient is", "Unmarked, this loss trains nothing"),
+    reveals=("x.grad: tensor(0.)", "Unmarked, this loss trains nothing"),
 )  # fmt: skip

@@ -1,9 +1,8 @@
-"""Exercise 11.p5: a borrowed backward."""
+"""Exercise 11b.p5: a borrowed backward."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import number_or_word
+from lessons.functions import number_or_word
 
 
 def truth(torch):
@@ -49,7 +48,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="11.p5", title="A borrowed backward", minutes=3, difficulty=2,
+    id="11b.p5", title="A borrowed backward", minutes=3, difficulty=2,
     question="`Borrows` calls `Cube.forward(ctx, x * 10)` on its own ctx, then saves x, and in backward returns "
     "`Cube.backward(ctx, grad) * 10`. What is x.grad for x = 1: a number, or \"error\"?",
     hints=(
@@ -76,5 +75,5 @@ EXERCISE = Predict(
                 "is not 0.", 0),
         Mistake("the stride", "The stride is only kept. Nothing in this backward reads it.", 60),
     ),
-    reveals=("borrowed tensor([30.])", "30 in place of 3000"),
+    reveals=("x.grad: tensor([30.])", "30 instead of 3000"),
 )  # fmt: skip

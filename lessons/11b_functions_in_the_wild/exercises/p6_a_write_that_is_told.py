@@ -1,9 +1,8 @@
-"""Exercise 11.p6: the slope of a tensor that forward has written into, without a mark and with it."""
+"""Exercise 11b.p6: the slope of a tensor that forward has written into, without a mark and with it."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import number_or_word
+from lessons.functions import number_or_word
 
 
 def read(answer):
@@ -36,7 +35,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="11.p6", title="A write that is told", minutes=2, difficulty=2,
+    id="11b.p6", title="A write that is told", minutes=2, difficulty=2,
     question="forward multiplies its argument h = x * 1 by 3, in place. What is the slope of h with respect to x "
     'afterwards, without mark_dirty and with it? A pair; each is a number or "error".',
     hints=(
@@ -66,5 +65,5 @@ EXERCISE = Predict(
         Mistake("the value", "6 is what h holds. Asked is how much h changes when x changes by 1.", (6, 6),
                 also=((1, 6), (2, 6), (3, 6))),
     ),
-    reveals=("and its slope 1.0", "so 3 is right", "and its slope is wrong"),
+    reveals=("the slope of h: 1.0", "so 3 is right", "and its slope is wrong"),
 )  # fmt: skip

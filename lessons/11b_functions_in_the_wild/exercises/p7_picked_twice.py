@@ -1,4 +1,4 @@
-"""Exercise 11.p3: picked twice."""
+"""Exercise 11b.p7: picked twice."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -20,7 +20,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="11.p3", title="Picked twice", minutes=2, difficulty=1,
+    id="11b.p7", title="Picked twice", minutes=2, difficulty=1,
     question="x = [[10, 20, 30, 40]] is gathered at [[2, 2, 0]], the result is multiplied by [[1, 2, 4]] and summed. "
     "What are the four numbers in x.grad?",
     hints=(

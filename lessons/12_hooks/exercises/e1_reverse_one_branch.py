@@ -1,12 +1,11 @@
-"""Exercise 12.4: reverse one branch."""
+"""Exercise 12.1: reverse one branch."""
 
 import math
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.hooks import PLAIN, hooks_in_words, leaf_like, mixed
 from lessons.shared import flat, near
-
-from .shared import PLAIN, hooks_in_words, leaf_like, mixed
 
 SHAPES_4 = ((3,), (), (1, 2), (2, 1, 3), (1,))
 
@@ -172,7 +171,7 @@ def turn_round(torch, h, strength):
 """
 
 EXERCISE = Exercise(
-    id="12.4", kind="write a hook", title="Reverse one branch", minutes=8, difficulty=2,
+    id="12.1", kind="write a hook", title="Reverse one branch", minutes=8, difficulty=2,
     question="Return a tensor with the values of h whose gradient goes on to h times "
     "-strength; nobody else may notice. A gradient of the gradient must come out right, too.",
     name="turn_round", starter=STARTER_4,

@@ -1,12 +1,11 @@
-"""Exercise 12.5: freeze some rows."""
+"""Exercise 12.3: freeze some rows."""
 
 import math
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.hooks import hooks_in_words, leaf_like, mixed, tensor_hooks
 from lessons.shared import flat, near
-
-from .shared import hooks_in_words, leaf_like, mixed, tensor_hooks
 
 TABLES = (((5, 3), 2, False), ((4, 2), 2, True), ((6, 1), 3, True), ((3, 4), 1, True), ((2, 3), 2, True))
 
@@ -154,7 +153,7 @@ def freezing(*lines, after=("return weight.register_hook(hook)",)):
 MASKED = ("keep = torch.ones_like(grad)", "keep[rows] = 0", "return grad * keep")
 
 EXERCISE = Exercise(
-    id="12.5", kind="repair", title="Freeze some rows", minutes=8, difficulty=2,
+    id="12.3", kind="repair", title="Freeze some rows", minutes=8, difficulty=2,
     question="A hook that brings exactly 0 to some rows of a table and changes nothing else; return the handle.",
     name="freeze_rows", starter=STARTER_5,
     hints=(

@@ -1,12 +1,11 @@
-"""Exercise 12.6: step during backward."""
+"""Exercise 12.4: step during backward."""
 
 import inspect
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.hooks import NOT_A_TENSOR, hooks_in_words, leaf_like, tensor_hooks
 from lessons.shared import flat, near
-
-from .shared import NOT_A_TENSOR, hooks_in_words, leaf_like, tensor_hooks
 
 
 def stepping_case(torch):
@@ -139,7 +138,7 @@ def step_in_backward(torch, parameters, lr):
 
 
 def stepping(*lines, register="p.register_post_accumulate_grad_hook(step)", last="return handles"):
-    """The source of an answer to 12.6: what the hook does, and how it is registered."""
+    """The source of an answer to 12.4: what the hook does, and how it is registered."""
     body = ["def step(p):", *(f"    {line}" for line in lines), "handles = []", "for p in parameters:",
             f"    handles.append({register})", last]  # fmt: skip
     return "def step_in_backward(torch, parameters, lr):\n" + "".join(f"    {line}\n" for line in body)
@@ -148,7 +147,7 @@ def stepping(*lines, register="p.register_post_accumulate_grad_hook(step)", last
 SUB, NONE = "p.sub_(lr * p.grad)", "p.grad = None"
 
 EXERCISE = Exercise(
-    id="12.6", kind="repair", title="Step during backward", minutes=10, difficulty=3, puzzles=(20,),
+    id="12.4", kind="repair", title="Step during backward", minutes=10, difficulty=3, puzzles=(20,),
     question="Each pass moves every parameter that it reaches by -lr times its gradient, and leaves .grad None.",
     name="step_in_backward", starter=STARTER_6,
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 12.1: which happens?"""
+"""Exercise 12.5: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -25,7 +25,7 @@ def what_happens(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="12.1", title="Which happens?", minutes=7, difficulty=2, puzzles=(20,),
+    id="12.5", title="Which happens?", minutes=7, difficulty=2, puzzles=(20,),
     question="Each program, then `y.sum().backward()`: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`, wanted {wanted}" for letter, (program, wanted) in PROGRAMS.items()),
     hints=(

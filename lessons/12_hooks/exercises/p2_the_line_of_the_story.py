@@ -1,4 +1,4 @@
-"""Exercise 12.p6: one character more."""
+"""Exercise 12.p2: one character more."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -24,7 +24,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="12.p6", title="One character more", minutes=2, difficulty=2,
+    id="12.p2", title="One character more", minutes=2, difficulty=2,
     question="f = x * 3; out = x + f; the loss weighs out with [1, 2]. The hook of f returns "
     "grad.clamp_(-0.01, 0.01). What is x.grad? (With clamp it was [1.03, 2.03].)",
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 12.p8: through an in-place edit."""
+"""Exercise 12.p3: through an in-place edit."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -26,7 +26,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="12.p8", title="Through an in-place edit", minutes=2, difficulty=2,
+    id="12.p3", title="Through an in-place edit", minutes=2, difficulty=2,
     question="`h = x * 3` for x = [1, -1]; a hook on `h`, `h.retain_grad()`, `h.relu_()`, and a second hook on `h`. "
     "What does the first hook get in the pass from `h.sum()`, what the second, and what is `h.grad`?",
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 12.p2: who is called when."""
+"""Exercise 12.p4: who is called when."""
 
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
@@ -37,7 +37,7 @@ def before(one, others):
 
 
 EXERCISE = Predict(
-    id="12.p2", title="Who is called when", minutes=3, difficulty=2, puzzles=(20,),
+    id="12.p4", title="Who is called when", minutes=3, difficulty=2, puzzles=(20,),
     question="A: post-accumulate hook of w; B: hook of y; C: hook of y's node; D: hook of w; E: prehook of y's node. "
     "In which order are they called?",
     hints=(
@@ -66,5 +66,5 @@ EXERCISE = Predict(
         Mistake("the leaf too early", "D is called with the gradient of w. Nobody knows it before the node of y has "
                 "run, and what C returns may change it.", "BEDCA", when=lambda given, _: True),
     ),
-    reveals=("B  →  E  →  the node runs", "the tensor's own hooks come first, B and D"),
+    reveals=("E → the node runs", "the tensor's own hooks come first, B and D"),
 )  # fmt: skip

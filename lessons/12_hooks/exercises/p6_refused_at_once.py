@@ -1,4 +1,4 @@
-"""Exercise 12.p9: refused at once."""
+"""Exercise 12.p6: refused at once."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -34,7 +34,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="12.p9", title="Refused at once", minutes=2, difficulty=2, puzzles=(20,),
+    id="12.p6", title="Refused at once", minutes=2, difficulty=2, puzzles=(20,),
     question="Five wrong hooks. A: f's hook returns grad.norm(). B: a hook on f.detach(). C: f's hook returns a Python "
     "number. D: a post-accumulate hook on the result f. E: a post-accumulate hook of the leaf x returns p.grad / 2. "
     "Which of them raise already at registration?",

@@ -1,4 +1,4 @@
-"""Exercise 12.p4: which guard raises?"""
+"""Exercise 12.p7: which guard raises?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -29,7 +29,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="12.p4", title="Which guard raises?", minutes=2, difficulty=2,
+    id="12.p7", title="Which guard raises?", minutes=2, difficulty=2,
     question="`y = torch.where(x > 0, x.sqrt(), 0)` for x = [4, 0]. Guards on `y`, on `root` (the result of the square "
     "root) and on `x` raise at the first gradient that is not finite. Which one raises?",
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 12.p10: which guard raises in a longer chain?"""
+"""Exercise 12.p8: which guard raises in a longer chain?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -32,7 +32,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="12.p10", title="The longer chain", minutes=2, difficulty=2,
+    id="12.p8", title="The longer chain", minutes=2, difficulty=2,
     question="For x = [2, 2]: `centred = x - x.mean()`, `variance = (centred * centred).mean()`, `spread = "
     "variance.sqrt()`, `y = centred / (spread + 1e-5)`. Guards on all five raise at the first gradient that is not "
     "finite. The pass begins at `(y * torch.tensor([1.0, 3.0])).sum()`. Which guard raises?",

@@ -1,4 +1,4 @@
-"""Exercise 12.p7: whose gradients?"""
+"""Exercise 12.p9: whose gradients?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -17,7 +17,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="12.p7", title="Whose gradients?", minutes=1, difficulty=1,
+    id="12.p9", title="Whose gradients?", minutes=1, difficulty=1,
     question="A linear layer without a bias is called with x; x and the layer's weight require a gradient. Whose "
     "gradients are in grad_input of a full backward hook of the layer?",
     hints=(

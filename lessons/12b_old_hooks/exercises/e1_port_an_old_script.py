@@ -1,4 +1,4 @@
-"""Exercise 12.7: port an old script."""
+"""Exercise 12b.1: port an old script."""
 
 import warnings
 
@@ -184,7 +184,7 @@ def norms_by_layer(torch, net, x):
 PAIR = "(None if went is None else went.norm().item(), came.norm().item())"
 
 EXERCISE = Exercise(
-    id="12.7", kind="repair", title="Port an old script", minutes=10, difficulty=2,
+    id="12b.1", kind="repair", title="Port an old script", minutes=10, difficulty=2,
     question="Return for each child of `net` by name the norm of the gradient of its input (None where none is "
     "computed) and of its output, in one pass from net(x).sum(). Each child takes one tensor "
     "and returns one; nobody else uses these two, and no child edits in place. Your "

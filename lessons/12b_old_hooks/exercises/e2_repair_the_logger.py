@@ -1,11 +1,10 @@
-"""Exercise 12.3: repair the logger."""
+"""Exercise 12b.2: repair the logger."""
 
 import math
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.hooks import NOT_A_TENSOR, PLAIN, leaf_like, tensor_hooks
 from lessons.shared import flat, near
-
-from .shared import NOT_A_TENSOR, PLAIN, leaf_like, tensor_hooks
 
 
 class Boom(Exception):
@@ -172,7 +171,7 @@ def check_failing_pass(answer, torch):
 
 
 def check_emptied(answer, torch):
-    """The verdict on a parameter whose .grad a hook of the caller's takes away at once, as in 12.6, or None."""
+    """The verdict on a parameter whose .grad a hook of the caller's takes away at once, as in 12.4, or None."""
     (model, twin), x = logged_model(torch, ("second",)), leaf_like(torch, 4, 2).detach()
     (grad,) = torch.autograd.grad(twin(x), twin.second)
     seen = {}
@@ -202,7 +201,7 @@ def gradient_norms(torch, model, loss):
 
 
 def logger(register, *after, loop="if p.requires_grad:"):
-    """The source of an answer to 12.3: what is done in the loop, and then."""
+    """The source of an answer to 12b.2: what is done in the loop, and then."""
     lines = ["norms, handles = {}, []", "for name, p in model.named_parameters():", f"    {loop}",
              *(f"        {line}" for line in register), *after]  # fmt: skip
     return "def gradient_norms(torch, model, loss):\n" + "".join(f"    {line}\n" for line in lines)
@@ -216,7 +215,7 @@ REMOVED = ("loss.backward()", "for handle in handles:", "    handle.remove()", "
 UPDATE = "handles.append(p.register_hook(lambda grad, name=name: norms.update({name: grad.norm().item()})))"
 
 EXERCISE = Exercise(
-    id="12.3", kind="repair", title="Repair the logger", minutes=8, difficulty=2,
+    id="12b.2", kind="repair", title="Repair the logger", minutes=8, difficulty=2,
     question="Return the norm of the gradient that this pass brings to each parameter; leave no hook behind. For "
     "everybody else the pass should be as loss.backward() alone.",
     name="gradient_norms", starter=STARTER_3,
@@ -268,7 +267,7 @@ def gradient_norms(torch, model, loss):
     return norms
 """),
         Mistake("looked at afterwards", "One parameter has a hook of the caller's that takes .grad away at once, as in "
-                "12.6. A gradient has reached it, and afterwards no .grad tells of it. (Until then all was right.)",
+                "12.4. A gradient has reached it, and afterwards no .grad tells of it. (Until then all was right.)",
                 """\
 def gradient_norms(torch, model, loss):
     reached, handles, norms = {}, [], {}
@@ -287,7 +286,7 @@ def gradient_norms(torch, model, loss):
     return norms
 """),
         Mistake("emptied", "You take .grad away for the time of the pass. A hook of the caller's that looks at .grad "
-                "during the pass, as in 12.6, does not find there what it should.", """\
+                "during the pass, as in 12.4, does not find there what it should.", """\
 def gradient_norms(torch, model, loss):
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
     old, norms = {n: p.grad for n, p in named.items()}, {}

@@ -1,4 +1,4 @@
-"""Exercise 12.p3: two kinds of backward hooks."""
+"""Exercise 12b.p1: two kinds of backward hooks."""
 
 import warnings
 
@@ -33,7 +33,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="12.p3", title="Two kinds of hooks", minutes=3, difficulty=2,
+    id="12b.p1", title="Two kinds of hooks", minutes=3, difficulty=2,
     question="A module computes `(x * 3) ** 2` for x = [1, 2], and its sum goes backward. What is `grad_input[0]` in a "
     "full backward hook of the module, and what in an old one, made by `register_backward_hook`? Two lists of two "
     "numbers.",

@@ -1,0 +1,18 @@
+"""What part 12b begins with."""
+
+import warnings
+
+
+def logged(torch):
+    """What each kind of hook logs as the norm of a layer's input gradient; and the gradient itself."""
+
+    class Layer(torch.nn.Module):
+        def forward(self, x):
+            return (x * 3) ** 2
+
+    for kind in ("register_backward_hook", "register_full_backward_hook"):
+        x, layer = torch.tensor([3.0, 4.0], requires_grad=True), Layer()
+        getattr(layer, kind)(lambda module, came, went, kind=kind: print(f"{kind:27}", came[0].norm().item()))
+        with warnings.catch_warnings(action="ignore"):
+            layer(x).sum().backward()
+    print("the norm of x.grad         ", x.grad.norm().item())

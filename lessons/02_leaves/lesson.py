@@ -308,7 +308,7 @@ soft.backward()
 print("with a soft step: w.grad", w.grad)
 
 # %% [markdown]
-# It was `>`. Its result is a truth value, and a truth value has no slope. So the result does not require grad, and nothing that is done later brings the way back. `argmax` and casts to integers do the same.
+# It was `>`. Its result is a truth value, which has no slope, so it does not require grad. `argmax` and casts to integers do the same.
 #
 # The last lines have a soft step, `sigmoid`, instead of the hard one: it goes from 0 to 1 without a jump, and the factor 10 makes it steep. Through it `w` gets a gradient.
 #

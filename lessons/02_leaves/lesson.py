@@ -15,7 +15,7 @@
 #
 # **A friend of yours wants his weights in double precision, and says so in one line. His training loop passes over every weight whose `.grad` is None. There is no error, and his weights never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day, and has learned nothing.**
 #
-# One flag decides both stories: `requires_grad`. You set it on the tensors that you make, and from there it spreads by a simple rule. Together with a second word, *leaf*, it tells where gradients are computed, where they are stored, and where they end.
+# One flag decides both stories: `requires_grad`. You set it on the tensors that you make, and from there it spreads by a simple rule. Together with a second word, *leaf*, it tells where gradients are computed and stored.
 #
 # After this lesson you can
 #
@@ -52,7 +52,7 @@ with warnings.catch_warnings(action="ignore"):  # you will meet the warning belo
     print("in double precision:", train(torch.tensor([1.0, 2.0], requires_grad=True).double(), steps=3))
 
 # %% [markdown]
-# This is the first friend's loop, with two weights. In double precision they stay at 1 and 2.
+# This is the first friend's loop. In double precision, the weights stay at 1 and 2.
 #
 # ## One layer is frozen: who gets a gradient?
 #
@@ -134,7 +134,7 @@ print("on later:  arrow to", nothing, on_later.grad, "  off later: arrow to", ac
 print(h2.grad_fn(torch.ones(1, 2)), "  saved h1:", h2.grad_fn._saved_self)
 
 # %% [markdown]
-# The answer is a gradient for `h1`, and None for `W2`. And the slot for `h1` is empty. How much memory is that? `ledger` counts the bytes that nodes have saved inside a block. Now the batch has 1000 rows. First `W2` requires grad; then it is frozen again.
+# The answer is a gradient for `h1`, and None for `W2`. The slot for `h1` is empty. How much memory is that? `ledger` counts the bytes that nodes have saved inside a block. Now the batch has 1000 rows. First `W2` requires grad; then it is frozen again.
 
 # %% tags=["C02.3"]
 batch = torch.ones(1000, 2) @ W1

@@ -474,7 +474,9 @@ class Camera:
                for slot in graph.nodes[i].slots if slot.state == word]  # fmt: skip
         if not bad:
             return None
-        key, slot = max(bad)
+        before = [(node.key, slot.name) for seen in self.frames[-1:] for node in seen.graph.nodes
+                  for slot in node.slots if slot.state == word]  # fmt: skip
+        key, slot = max([one for one in bad if one in before] or bad)  # the failing pass has itself freed what it ran
         for seen in self.frames:
             states = {s.name: s.state for node in seen.graph.nodes if node.key == key for s in node.slots}
             if states.get(slot) == word:

@@ -574,3 +574,12 @@ def test_a_tensor_keeps_the_name_it_had(torch):
     assert "parts[0] and part are one tensor" in seen.changes(1)
     assert "parts[1] and part are one tensor" in seen.changes(2)
     assert "called" not in seen.text
+
+
+def test_the_drawer_that_a_failing_pass_found_empty_is_named(torch):
+    """Not one that the failing pass has emptied itself, before it came to the node at which it fails."""
+    shared = "s = torch.zeros(1, requires_grad=True)\nw = torch.ones(1, requires_grad=True)\ngate = s.sigmoid()\n"
+    seen = film(shared + "loss = (gate * w).sum()\nloss.backward()\nloss = (gate * w).sum()\nloss.backward()")
+
+    assert "line 5 let go of what SigmoidBackward0 (node 1) had saved as result" in seen.text
+    assert "FREED: other and self of MulBackward0 (node 4)" in seen.text

@@ -1,4 +1,4 @@
-"""Exercise 06.4: the bill."""
+"""Exercise 06.2: the bill."""
 
 from backscope.memory.ledger import ledger
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
@@ -72,7 +72,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="06.4", kind="predict state", title="The bill", minutes=8, difficulty=2,
+    id="06.2", kind="predict state", title="The bill", minutes=8, difficulty=2,
     question="x and c take 4000 bytes each. What is the peak, the most bytes that nodes save at one time?\n\n"
     + "\n".join(f"- {letter}: `{' · '.join(program.splitlines())}`" for letter, program in BILLS.items()),
     name="peaks", starter='peaks = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}',

@@ -1,4 +1,4 @@
-"""Exercise 06.2: which happens?"""
+"""Exercise 06.4: which happens?"""
 
 import math
 
@@ -33,7 +33,7 @@ def what_happens(program, slope, torch):
 
 
 EXERCISE = WhichHappens(
-    id="06.2", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 5, 6),
+    id="06.4", title="Which happens?", minutes=8, difficulty=2, puzzles=(1, 5, 6),
     question="Six programs: fine, raises now, raises at backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     hints=(

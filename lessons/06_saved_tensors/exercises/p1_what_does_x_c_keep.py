@@ -43,5 +43,5 @@ EXERCISE = Predict(
         Mistake("everything", "You listed all three. A node saves only what the formulas that will run have to read, "
                 "and here only one of them runs.", ["x", "c", "p"]),
     ),
-    reveals=("MulBackward0  saves", "saved `c`", "formula for the gradient of `x` reads `c`"),
+    reveals=("saved other = c", "saved `c`", "formula for the gradient of `x` reads `c`"),
 )  # fmt: skip

@@ -134,6 +134,6 @@ EXERCISE = Exercise(
         Mistake("first made, first freed", "You let X go first, in the order of the forward pass. Backward runs the "
                 "other way: what was saved last goes first.", "answer = [20120, 20120, 12120, 120, 0]"),
     ),
-    reveals=("after forward: 20120", "four slots, but only three memories"),
+    reveals=("after forward: 20120", "four slots, but only three memories", "20120, 20120, 20000, 8000 and 0"),
     check=check,
 )  # fmt: skip

@@ -50,5 +50,5 @@ EXERCISE = Predict(
         Mistake("the ones without a tensor", "The nodes of these two saved no tensor, so the first pass had nothing "
                 "to take from them. Ask the same of the other two.", ["a", "v"]),
     ),
-    reveals=("a and v run twice", "saved no tensor, so the first pass", "and these slots are empty now"),
+    reveals=("saved no tensor, so the first pass", "and these slots are empty now"),
 )  # fmt: skip

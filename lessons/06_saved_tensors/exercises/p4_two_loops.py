@@ -54,5 +54,5 @@ EXERCISE = Predict(
                 "go.", [0, 0]),
         Mistake("elements", "These are elements. Each is a float32 and takes four bytes.", [12, 6]),
     ),
-    reveals=("state, step 3 - 48 bytes", "still leads to all the steps before it", "an old loss dies"),
+    reveals=("step 3: 48 bytes", "still leads to all the steps before it", "an old loss dies"),
 )  # fmt: skip

@@ -75,5 +75,5 @@ EXERCISE = Predict(
         Mistake("both missed", "A: the number in the slot of exp belongs to the old x. B: the product saved x, and "
                 "the step wrote into it.", ["fine", "silently wrong"]),
     ),
-    reveals=("right would be 94.70", "by way of `scale` stays", "there is nothing to notice", "now v3, STALE"),
+    reveals=("right: 94.70", "is nothing to notice", "backward finds version 3", "now v3, STALE"),
 )  # fmt: skip

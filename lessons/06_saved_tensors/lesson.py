@@ -158,7 +158,7 @@ print("and the history of e:              ", slot.grad_fn is e.grad_fn)
 # %% [markdown]
 # A saved *input* is the very same tensor object. A saved *result* is read as another object, on the same memory and with the same history. (`data_ptr()` is the address at which a tensor's numbers begin.) There is a good reason: `e` holds its node, as its `grad_fn`. If the node held `e` as well, the two would form a ring, and each would keep the other alive. In PyTorch such a ring is never freed at all. It lies in C++, where Python's garbage collector does not look.
 #
-# > **The rule.** A node saves without copying: an input as it is, and its own result as a second tensor on the same memory. (Operations that write in place may have to copy: lesson 07.)
+# > **The rule.** A node saves without copying: an input as it is, and its own result as a second tensor on the same memory. (Operations that write in place may have to copy: part 07b.)
 #
 # ## How many bytes does a network hold until backward?
 #

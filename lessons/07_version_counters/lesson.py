@@ -140,7 +140,7 @@ print(w.grad)
 # Here is a tensor that is written to before `sin` saves it, and also afterwards.
 
 # %%
-def before_and_after():
+def before_and_after(x):
     h = x * 2
     h.add_(1)
     y = h.sin()
@@ -155,8 +155,8 @@ def before_and_after():
 L.predict("07.p2", None)
 
 # %% tags=["C07.5", "P2"]
-L.run(before_and_after, after="07.p2")
-L.run(film, before_and_after, after="07.p2")
+L.run(before_and_after, x, after="07.p2")
+L.run(film, before_and_after, x, after="07.p2")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** this is the whole mechanism, line by line.

@@ -350,7 +350,7 @@ def squared():
 L.run(squared)
 
 # %% [markdown]
-# The product saved a clone of `h` as its first factor, and `h` itself as its second. Then it wrote into `h`. So `h.mul_(h)` raises against itself, and nobody else has touched the tensor. `h = h * h` is the cure.
+# The product saved a clone of `h` as its first factor, and `h` itself as its second. Then it wrote into `h`. So `h.mul_(h)` raises against itself, with no other line to blame. `h = h * h` is the cure.
 #
 # Three names that you may meet in the documentation, in a line each:
 #

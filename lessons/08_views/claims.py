@@ -86,18 +86,20 @@ def test_c08_4_lost_writes(torch):
 def test_c08_5_the_base_is_rewritten(torch):
     """A recorded write through a view puts CopySlices on top of the base's old node, and AsStridedBackward0, the
     view's new node, on top of CopySlices."""
-    y = leaf(torch) * 2
-    v = y[1:]
-    old = y.grad_fn
-    assert v.grad_fn.next_functions[0][0] is old
-
-    for _ in range(2):
-        v.mul_(10)
-        assert short(y.grad_fn) == "CopySlices"
-        assert y.grad_fn.next_functions[0][0] is old
-        assert short(v.grad_fn) == "AsStridedBackward0"
-        assert v.grad_fn.next_functions[0][0] is y.grad_fn
-        old = y.grad_fn
+    writes = [lambda v: v.mul_(10), lambda v: v.exp_(), lambda v: v.zero_(), lambda v: v.add_(leaf(torch, 1.0))]
+    for make in (
+        lambda y: y[1:], lambda y: y[0], lambda y: y[:, 1], lambda y: y.T, lambda y: y.view(6),
+        lambda y: y.unsqueeze(0), lambda y: y.T[1:][0],
+    ):  # fmt: skip
+        y = leaf(torch, [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]) * 2
+        v, old = make(y), y.grad_fn
+        for write in writes:
+            write(v)
+            assert short(y.grad_fn) == "CopySlices"
+            assert y.grad_fn.next_functions[0][0] is old
+            assert short(v.grad_fn) == "AsStridedBackward0"
+            assert v.grad_fn.next_functions[0][0] is y.grad_fn
+            old = y.grad_fn
 
 
 def test_c08_6_as_if_built_out_of_place(torch):
@@ -202,7 +204,14 @@ def test_c08_11_expanded_tensors(torch):
 
 
 def test_c08_12_views_made_under_no_grad(torch):
-    """A view made under no_grad of a tensor with history may not be written to outside no_grad."""
+    """A view made under no_grad of a tensor that requires grad may not be written to outside no_grad."""
+    for make in (lambda t: t[0], lambda t: t.view(3, 1), lambda t: t.unsqueeze(0), lambda t: t[::2]):
+        for base in (leaf(torch), leaf(torch) * 1):
+            with torch.no_grad():
+                view = make(base)
+            raises("created in no_grad mode and is being modified inplace", lambda: view.mul_(2))
+            assert base.tolist() == [1.0, 2.0, 3.0]
+
     y = leaf(torch) * 2
     with torch.no_grad():
         v = y[1:]
@@ -214,7 +223,7 @@ def test_c08_12_views_made_under_no_grad(torch):
 
 
 def test_c08_13_stale_views(torch):
-    """A write to one part of a tensor makes a saved view of another part stale, though none of the saved
+    """A counted write to one part of a tensor makes a saved view of another part stale, though none of the saved
     numbers has changed."""
     x = leaf(torch)
     y = x * 1

@@ -94,7 +94,7 @@ views = {"t": t, "t.T": t.T, "t[:, 1:]": t[:, 1:], "t[0].expand(2, 3)": t[0].exp
 L.run(L.stage.walks, t, views, after="08.p1")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** all four read the same six cells.
+# **Notice:** all four read from the same six cells.
 #
 # - `t.T` moves no number at all. It has the two strides of `t` in the other order, so each of its rows jumps over three places.
 # - `t[:, 1:]` begins at place 1 and never comes to places 0 and 3.
@@ -108,11 +108,11 @@ L.run(L.stage.walks, t, views, after="08.p1")
 # `reshape` does not tell you whether it copied. `view` never copies: it refuses where it would have to. And `contiguous()` gives back the tensor itself if its numbers lie end to end already, and a copy if not.
 
 # %% tags=["C08.2"]
-turned = torch.zeros(2, 3).T
+turned = t.T
 with expect_error(RuntimeError, "view size is not compatible with input tensor's size and stride"):
     turned.view(6)
-print("reshape gives a view:", turned.T.reshape(6)._is_view(), turned.reshape(6)._is_view())
-print("contiguous gives the tensor itself:", turned.T.contiguous() is turned.T, turned.contiguous() is turned)
+print("reshape gives a view:              ", t.reshape(6)._is_view(), turned.reshape(6)._is_view())
+print("contiguous gives the tensor itself:", t.contiguous() is t, turned.contiguous() is turned)
 
 # %% [markdown]
 # ## Where does a write to a copy go?
@@ -186,10 +186,10 @@ L.run(lambda: film(write_to_a_part, nodes=True), after="08.p2")
 # - `v` has a new node, too. `AsStridedBackward0` leads to `CopySlices`. So the part is again computed from the whole, but from the *written* whole. ("As strided" is PyTorch's name for "read it with these strides".)
 # - There is no `MulBackward0` for `mul_(10)`. It is packed inside of `CopySlices`.
 #
-# In the backward frames you see what `CopySlices` does. It gets [1, 1, 1] and sends [1, 10, 10]: it copies the gradient that arrives, sends the written part through the operation that wrote, and leaves the rest as it came.
+# Go on to the backward frames. `CopySlices` is sent [1, 1, 1], and then the node of `x * 2` gets [1, 10, 10]. So `CopySlices` copies the gradient that arrives, sends the written part through the operation that wrote, and leaves the rest as it came.
 
 # %% [markdown]
-# You can check such a rule without trusting anybody: build the same numbers without writing, and compare. Here `w` is a second operand of the write, and gets a gradient as well. `built` makes the same tensor with `cat`.
+# You can check this yourself: build the same numbers without writing, and compare. Here `w` is a second operand of the write, and gets a gradient as well. `built` makes the same tensor with `cat`.
 
 # %% tags=["C08.6"]
 def built(x, w):
@@ -244,10 +244,10 @@ print(x.grad)
 # %% tags=["C08.15"]
 x.grad = None
 with torch.no_grad():
-    part = x[:2]
-print("requires_grad:", part.requires_grad, " is_leaf:", part.is_leaf, " grad_fn:", part.grad_fn)
-(part * part).sum().backward()
-print("part.grad:", part.grad, " x.grad:", x.grad)
+    inside = x[:2]
+print("requires_grad:", inside.requires_grad, " is_leaf:", inside.is_leaf, " grad_fn:", inside.grad_fn)
+(inside * inside).sum().backward()
+print("inside.grad:", inside.grad, " x.grad:", x.grad)
 
 # %% [markdown]
 # Backward ran, and the gradient went nowhere. If you need a view of a weight in a computation, take it outside of `no_grad`.
@@ -320,7 +320,7 @@ print(plain, y[:1].sum())
 # | the message says | what you do | what to do instead |
 # | --- | --- | --- |
 # | "more than one element of the written-to tensor refers to a single memory location" | you write to an expanded tensor, with `add_` or `mul_`. One place is several of its elements: is 1 added to it, or 3? | `clone()` first |
-# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside | both inside of `no_grad`, or both outside |
+# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside, as `inside` was | both inside of `no_grad`, or both outside |
 # | "Output 0 of BackwardHookFunction is a view" | you let a `ReLU(inplace=True)` write to the result of a module with a full backward hook (lesson 12). PyTorch puts a node of its own after such a module, and hands out a view | use the ReLU that is not in place |
 #
 # </details>
@@ -330,7 +330,7 @@ e = torch.ones(1).expand(3)
 layer = torch.nn.Linear(3, 3)
 layer.register_full_backward_hook(print)
 L.run(lambda: e.add_(1))
-L.run(lambda: part.mul_(2))
+L.run(lambda: inside.mul_(2))
 L.run(lambda: layer(x).relu_())
 
 # %% [markdown]
@@ -487,8 +487,8 @@ L.check("08.6", happens)
 # - **C08.9** Writing to a view of a leaf that requires grad raises, `x[0] = 5.0` too; under no_grad it is allowed and counted, and the leaf stays a leaf.
 # - **C08.10** While recording, outputs of unbind, split and chunk that have a history may not be written to, nor computed with after their base was written to; without a history both are allowed.
 # - **C08.11** An expanded tensor may not be written to with add_ or mul_, because several of its elements lie in one place.
-# - **C08.12** A view made under no_grad of a tensor with history may not be written to outside no_grad.
-# - **C08.13** A write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
+# - **C08.12** A view made under no_grad of a tensor that requires grad may not be written to outside no_grad.
+# - **C08.13** A counted write to one part of a tensor makes a saved view of another part stale, though none of the saved numbers has changed.
 # - **C08.14** A module with a full backward hook hands out a result that requires grad as a view made by a custom Function, which may not be written to.
 # - **C08.15** A view made under no_grad of a tensor that requires grad says that it is a leaf that requires grad, but backward through it raises nothing and gives no gradient, to it or to its base.
 #

@@ -48,7 +48,7 @@ EXERCISE = WhichHappens(
         "program writes where no write is allowed.",
     ),
     why="A and C overwrite a saved result, F a saved input through detach, which shares the counter. D writes to a "
-    "leaf. E writes to a saved tensor without counting. B, G and H write to memory that nobody saved, or before the "
+    "leaf. E writes to a saved tensor without counting. B, G and H write to memory that no node saved, or before the "
     "save.",
     right={"A": "raises at backward", "B": "fine", "C": "raises at backward", "D": "raises now",
            "E": "silently wrong", "F": "raises at backward", "G": "fine", "H": "fine"},

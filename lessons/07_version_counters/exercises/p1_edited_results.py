@@ -39,11 +39,11 @@ EXERCISE = Predict(
     alternatives=('answer = {"a"}', 'answer = "a"', 'answer = ["A"]'),
     read=names_among(*EDITED), truth=truth,
     wanted='Give a list with some of the letters "a", "b", "c" and "d"; it may be empty.',
-    shown="an edit hurts only if its memory is what somebody saved.",
+    shown="an edit hurts only if it writes into memory that a node saved.",
     otherwise="For each of them: which memory does the first operation save?",
     mistakes=(
         Mistake("every edit", "That would mean every in-place edit breaks backward. x * 2 saved the 2 and x + 3 saved "
-                "nothing: nobody misses what b and d were before.", ["a", "b", "d"]),
+                "nothing: backward does not read what b and d were before.", ["a", "b", "d"]),
         Mistake("even new tensors", "c is not edited: c = c + 1 computes a new tensor and moves the name c to it. "
                 "sqrt's result stays as it was.", ["a", "c"], also=(["a", "b", "c", "d"],)),
         Mistake("the new tensor alone", "c = c + 1 writes into new memory. Which of the four writes into memory that "

@@ -29,15 +29,15 @@ EXERCISE = Predict(
         "Which of x and h needs a gradient?",
     ),
     solution='answer = ["W2"]',
-    why="W2 is read for the gradient of h. W1 would be read for the gradient of x, which nobody wants; biases are "
+    why="W2 is read for the gradient of h. W1 would be read for the gradient of x, which is plain data; biases are "
     "added, and addition saves nothing.",
     alternatives=('answer = ("W2",)', 'answer = "W2"'),
     read=names_among("W1", "b1", "W2", "b2"), truth=truth,
     wanted='Give a list with some of the names "W1", "b1", "W2" and "b2"; it may be empty.',
     shown="you found the one parameter that a formula still has to read.",
     mistakes=(
-        Mistake("all", "That is a safe habit and not what happens: addition saves nothing, so nobody misses the old "
-                "biases, and one of the weights is not saved either.", ["W1", "b1", "W2", "b2"]),
+        Mistake("all", "That is a safe habit and not what happens: addition saves nothing, so backward does not "
+                "read the old biases, and one of the weights is not saved either.", ["W1", "b1", "W2", "b2"]),
         Mistake("both weights", "W1 is read only for the gradient of x, and x is plain data. Need decides, not the "
                 "kind of parameter.", ["W1", "W2"]),
         Mistake("none", "Then the gradient of h, which is made of W2, would be taken at another W2 than the one that "
@@ -47,7 +47,7 @@ EXERCISE = Predict(
         Mistake("the biases", "You named the two that are added. For them the formulas read nothing but the incoming "
                 "gradient.", ["b1", "b2"]),
         Mistake("the first layer", "The gradients of the first layer are made of x, of where relu let something "
-                "through, and of what comes from behind. Which parameter does the last of these need?", ["W1", "b1"]),
+                "through, and of the gradient that arrives. Which parameter is that last one made of?", ["W1", "b1"]),
         Mistake("first only", "The other way round: the first product multiplies plain data by W1 and saves the "
                 "data; the second multiplies h, which needs a gradient.", ["W1"]),
     ),

@@ -47,7 +47,7 @@ EXERCISE = Predict(
         Mistake("relu keeps its input", "D: where a ReLU was positive can be read from its result as well as from its "
                 "input, and the result is what it saves. The dropout writes over it.", ["B"]),
         Mistake("its own result", "A: the ReLU saves its result, and that is what it has just written. What it writes "
-                "*over* is the result of the linear layer, which nobody saved.", ["A", "B", "D"]),
+                "*over* is the result of the linear layer, which was not saved.", ["A", "B", "D"]),
         Mistake("linear keeps its result", "A and C: the gradients of a linear layer are made of its input and its "
                 "weight. It has not saved its result.", ["A", "B", "C", "D"], also=(["A", "C"],)),
         Mistake("the next layer's input", "C: the second layer saves its input, and it gets it *after* the dropout has "

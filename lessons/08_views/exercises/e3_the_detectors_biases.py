@@ -117,7 +117,7 @@ EXERCISE = Exercise(
                 STARTER_4.split("    rows")[0] + "    extra = torch.zeros(anchors, b.numel() // anchors)\n"
                 "    extra[:, 4] = prior\n    b = b + extra.view(-1)\n"),
         Mistake("uncounted", "The numbers are right, but b is at the same version as before: the write was not "
-                "counted, as with .data or a NumPy array. Had somebody saved b before, backward would be wrong and "
+                "counted, as with .data or a NumPy array. Had a node saved b before, backward would be wrong and "
                 "say nothing.", STARTER_4.replace("b.view", "b.data.view")),
         Mistake("set", "Number 4 of each group is prior now. It was to start prior *higher* than it was.",
                 INSIDE.replace("+=", "=")),

@@ -83,7 +83,7 @@ EXERCISE = Exercise(
         "Is there any reason to do this in place? And if you insist, who makes the two views, one call or two?",
     ),
     solution=STARTER_5.replace("b.sigmoid_()", "b = b.sigmoid()") + "\n",
-    why="Out of place there is no write, so nobody has to rewrite a history. Two slices, each from a call of its own, "
+    why="Out of place there is no write, so no history has to be rewritten. Two slices, each from a call of its own, "
     "could be written to, at the price that the caller's h changes.",
     alternatives=(
         edit("sigmoid", "clone().sigmoid_"),

@@ -40,13 +40,13 @@ EXERCISE = WhichHappens(
     hints=(
         "First: may this be written to at all? Three programs write where no write is allowed, and a fourth one uses "
         "what may not be used any more.",
-        "Then: had somebody saved a tensor that lies in the memory that is written to? Any part of it counts.",
+        "Then: had a node saved a tensor that lies in the memory that is written to? Any part of it counts.",
         "Last: was the write recorded? Something that is not a view, and lies in the same memory, is the trap.",
     ),
     why="In A a copy was written to, and y is as it was; G is an old view that catches up. E saved a result with "
     "memory of its own. B, C and J write to a view of a leaf, to one of several views, and to a view made by a custom "
-    "Function; H uses one of several views after its base was written to. In D and I memory that somebody saved is "
-    "written to. In F nobody recorded the write.",
+    "Function; H uses one of several views after its base was written to. In D and I memory that a node saved is "
+    "written to. In F the write is not recorded.",
     starter='happens = {"A": None, "B": None, "C": None, "D": None, "E": None}\n'
     'happens |= {"F": None, "G": None, "H": None, "I": None, "J": None}',
     right={"A": "fine", "B": "raises now", "C": "raises now", "D": "raises at backward", "E": "fine",
@@ -57,7 +57,7 @@ EXERCISE = WhichHappens(
         Mistake("a lost write lies", "A: indexing with a list copies, so the write never reached y. It holds [2, 4, "
                 "6], and [2, 2, 2] is the gradient of just these numbers: a lost write, but no false gradient.",
                 {"A": "silently wrong"}),
-        Mistake("every write hurts", "A: y[[1, 2]] is a copy that nobody saved. There is nothing that backward could "
+        Mistake("every write hurts", "A: y[[1, 2]] is a copy that no node saved. There is nothing that backward could "
                 "miss.", {"A": "raises at backward"}),
         Mistake("a list is refused", "A: indexing with a list gives a copy with memory of its own, and such a tensor "
                 "may be written to.", {"A": "raises now"}),
@@ -79,9 +79,9 @@ EXERCISE = WhichHappens(
                 "not pass in silence. It raises.", {"H": "silently wrong", "C": "silently wrong"}),
         Mistake("exp saves its input", "E: exp saves its result, and that has memory of its own. Nobody saved v.",
                 {"E": "raises at backward"}),
-        Mistake("detached writes are recorded", "F: what is done to a detach() is recorded by nobody. y holds [2, "
+        Mistake("detached writes are recorded", "F: what is done to a detach() is not recorded. y holds [2, "
                 "40, 60], and the gradient is still that of [2, 4, 6].", {"F": "fine"}),
-        Mistake("detached writes spoil", "F: a version error needs somebody who saved y's memory. x * 2 saved only "
+        Mistake("detached writes spoil", "F: a version error needs a node that saved y's memory. x * 2 saved only "
                 "the 2.", {"F": "raises at backward"}),
         Mistake("detached writes are refused", "F: views of a detach() have no history to protect, so nothing is "
                 "refused. That is the trouble with it.", {"F": "raises now"}),
@@ -97,7 +97,7 @@ EXERCISE = WhichHappens(
                 "before it is used.", {"I": "silently wrong"}),
         Mistake("results are guarded", "I: y is no leaf, so the assignment itself is allowed. Saved memory is not "
                 "guarded; it is compared when it is used.", {"I": "raises now"}),
-        Mistake("a hook only looks", "J: to see gradients, the hook puts a custom Function behind the layer, and "
+        Mistake("a hook only looks", "J: to see gradients, the hook puts a custom Function after the layer, and "
                 "what that hands out is a view. Writing to it is refused.", {"J": ("fine", "silently wrong")}),
         Mistake("relu waits", "J: relu's own saved result is fine. What is refused is the write itself, as soon as "
                 "relu_ is called.", {"J": "raises at backward"}),

@@ -34,7 +34,7 @@ EXERCISE = Predict(
     alternatives=('answer = {"whole", "part"}', 'answer = "part, whole"'),
     read=names_among("part", "whole", "copied", "added"), truth=truth,
     wanted='Give a list with some of the names "part", "whole", "copied", "added"; it may be empty.',
-    shown="what is counted is a write to the memory, and not a change of what was saved.",
+    shown="what is counted is a write to the memory, and not a change of the saved numbers.",
     otherwise="For each of the four, ask what its node saved, and whose counter belongs to that memory.",
     mistakes=(
         Mistake("only what changed", "whole raises, right. You looked whether a saved number has changed. The check "

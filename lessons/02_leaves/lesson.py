@@ -52,7 +52,7 @@ with warnings.catch_warnings(action="ignore"):  # you will meet the warning belo
     print("in double precision:", train(torch.tensor([1.0, 2.0], requires_grad=True).double(), steps=3))
 
 # %% [markdown]
-# This is the first friend's loop. In double precision, the weights stay at 1 and 2.
+# This is the first loop. In double precision, the weights stay at 1 and 2.
 #
 # ## One layer is frozen: who gets a gradient?
 #
@@ -145,7 +145,7 @@ for frozen in (False, True):
     print("frozen" if frozen else "not frozen", held.now, "bytes")
 
 # %% [markdown]
-# Of the 8016 bytes, 8000 were the batch, saved only for the gradient of `W2`. Frozen, 16 bytes are left: `W2` itself.
+# Of the 8016 bytes, 8000 were the batch, saved only for the gradient of `W2`. Frozen, 16 are left: `W2` itself.
 #
 # Freezing a layer in the middle leaves the way to `W1` open. But if *everything* before an operation is frozen, no gradient is wanted there, and the graph begins with this operation:
 

@@ -1,5 +1,6 @@
 """The claims of lesson 06, saved tensors and memory, on our engine and on real PyTorch."""
 
+import gc
 import weakref
 
 import pytest
@@ -97,6 +98,13 @@ def test_c06_3_results_repacked(torch):
             assert slot is not y
             assert slot.data_ptr() == y.data_ptr()
             assert slot.grad_fn is y.grad_fn
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda result: result, lambda result: result):  # a ring, by force
+        y = x.exp()
+    alive = weakref.ref(y)
+    del y, slot
+    gc.collect()
+    assert (alive() is not None) == (torch.__name__ == "torch")  # PyTorch's ring is in C++: nothing ever frees it
 
 
 def test_c06_4_numbers_survive(torch):

@@ -82,7 +82,7 @@ c = torch.tensor([4.0, 5.0, 6.0])
 p = x * c
 
 # %% [markdown]
-# Sooner or later somebody calls backward. By then the variables `x`, `c` and `p` may be long gone: they may be local variables of a function that has returned. So the node of the product must hold on to whatever tensors it will need. We say that it *saves* them. A place for one saved tensor is called a *slot* of the node.
+# When backward runs, the variables `x`, `c` and `p` may be long gone: they may have been local variables of a function that has returned. So the node of the product must hold on to the tensors that it will need. We say that it *saves* them. A place for one saved tensor is called a *slot* of the node.
 #
 # **Predict.** Which of the three tensors does the node `p.grad_fn` save? Answer with a list of names, such as `["x", "p"]`. Before you write it down, say what the slope of `x * c` with respect to `x` is.
 
@@ -100,9 +100,9 @@ L.run(lambda: draw(p), after="06.p1")
 # > **The rule.** A node saves the tensors that its gradient formulas will read, and (but for a few operations of PyTorch) no others.
 
 # %% [markdown]
-# ## And other operations?
+# ## What do other operations save?
 #
-# PyTorch shows the slots of a node as attributes that begin with `_saved_`. They are named after the parameters of the operation: `self` is the first operand, `other` is the second, and `result` is what came out. The function below lists those slots that hold a tensor. (`relu` puts 0 in place of negative numbers.)
+# PyTorch shows the slots of a node as attributes that begin with `_saved_`. They are named after the parameters of the operation: `self` is the first operand, `other` is the second, and `result` is what came out. The function below lists those slots that hold a tensor.
 
 
 # %% tags=["C06.1"]
@@ -112,21 +112,17 @@ def saved(y):
 
 
 w = torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
-for y in (x + w, x.sum(), x * w, x.sin(), x.exp(), x.relu(), x**3, x * 3):
-    print(f"{y.grad_fn.name():13} saves {saved(y)}")
+for text, y in {"x + w": x + w, "x * w": x * w, "x.sin()": x.sin(), "x.exp()": x.exp(), "x * 3": x * 3}.items():
+    print(f"{text:7} saves {saved(y)}")
 
 # %% [markdown]
-# Read it against the slopes:
+# Read the list against the slopes. In a sum each slope is 1, and a 1 need not be saved. In `x * w` both factors need a gradient, so both are saved. The slope of `sin` is the cosine of its input, so `sin` saves what it was given. The slope of `exp` is its own result, so `exp` saves what came out.
 #
-# - The slope of a sum is 1, and a 1 need not be saved.
-# - In `x * w` both factors need a gradient, so both are saved.
-# - The slope of `sin` is the cosine of its input. The slope of `exp` is its own result. `relu` only has to know which numbers are positive, and the result shows that.
-# - `x**3` saves `x`. The exponent is a plain number and no tensor.
-# - `x * 3` may surprise you. The library makes a tensor of the 3 first, one with no dimensions. A product saves the other factor, so the 3 is a saved tensor like any other.
+# `x * 3` may surprise you. The library first makes a tensor of the 3, one with no dimensions. The product saves its other factor as always, and this one is a tensor like any other.
 #
 # ### Exercise: who saves what
 #
-# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
+# **06.1 · Who saves what** (5 minutes). `x` and `y` require grad, `c` is plain, and `r` is the result of the expression itself. (`relu` puts 0 in place of negative numbers.) For each expression, list what its node saves: any of `"x"`, `"y"`, `"c"`, `"r"`, or nothing (`[]`). Ask each time what the slope is made of.
 
 # %%
 keeps = {
@@ -180,7 +176,7 @@ def network():
 
 
 # %% [markdown]
-# There are four nodes: two matrix products, `relu`, and `sum`. Ask of each what its formulas will read. The gradient of a factor of a matrix product is made of the *other* factor, as in a plain product. If two nodes save the same memory, count it once.
+# There are four nodes: two matrix products, `relu`, and `sum`. Ask of each what its formulas will read. The gradient of a factor of a matrix product is made of the *other* factor, as in a plain product. The gradient of `relu` only has to know which numbers are positive, and its result shows that. If two nodes save the same memory, count it once.
 #
 # Then backward runs, and the node of `sum` is the first. You have to decide something here. Does a node let go of its tensors as soon as it has run? Or do all of them let go together, at the end of the pass?
 #
@@ -221,11 +217,11 @@ with ledger() as held:
 held.plot()
 
 # %% [markdown]
-# **Notice:** the memory is a staircase. Each layer is one stair up in forward, and one stair down in backward, which begins at the dotted line. So the most is held when forward ends, and a network that is twice as deep goes twice as high.
+# **Notice:** the memory is a staircase. Each layer is one stair up in forward, and one stair down in backward, which begins at the dotted line. So the most is held when forward ends, and a network that is twice as deep goes about twice as high.
 #
 # The coloured stairs are the results of the four sigmoids. Results on the way are called *activations*. Three of these lost the name `h` in the loop, and yet they are all there: the graph holds them. The grey part is memory that your program holds anyway, data and parameters.
 #
-# The fifth operation has no stair. Its drawer holds a single number, and the ledger does not count numbers. But it is let go like the others. Page through a pass and look for the word *frees*:
+# The fifth operation has no stair. Its drawer holds a single number, which the ledger does not count. But the number is let go like the rest. Page through a pass and look for the word *frees*:
 
 # %% tags=["C06.4", "C06.5"]
 squashed = w.sigmoid()
@@ -234,7 +230,7 @@ tripled = cube * 3
 step(tripled.sum())
 
 # %% [markdown]
-# What is in these slots afterwards?
+# And what is in the drawers afterwards?
 
 # %% tags=["C06.4", "C06.5"]
 draw(tripled)
@@ -319,7 +315,8 @@ L.run(twice, "x * 3", (x * 3).sum(), after="06.p3")
 
 # %% tags=["C06.8", "P6"]
 def two_steps():
-    s, w = torch.tensor([0.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
+    s = torch.zeros(1, requires_grad=True)
+    w = torch.ones(1, requires_grad=True)
     gate = s.sigmoid()  # before the loop
     loss0 = (gate * w).sum()
     loss0.backward()
@@ -332,7 +329,7 @@ film(two_steps)
 # %% [markdown]
 # **Notice:** the first `backward()` removes no node and no arrow. Only the drawers are empty. You will often read that backward "frees the graph", but it frees saved tensors.
 #
-# The second step has a product and a sum of its own, with full drawers. But both products lead back to *one* sigmoid, because the gate was computed once. The first pass has emptied its drawer. There the second pass fails.
+# The second step has a product and a sum of its own, with full drawers. But both products lead back to *one* sigmoid, because the gate was computed once. The first pass has emptied its drawer, and there the second pass fails.
 #
 # > **The rule.** A part of the graph that is built before a loop can be run only once, unless its nodes saved nothing.
 #
@@ -390,7 +387,7 @@ L.run(with_a_state, after="06.p4")
 L.run(with_a_gate, after="06.p4")
 
 # %% [markdown] tags=["tells"]
-# With the state, each step adds 12 bytes, and none of them is ever freed. The newest state still leads to all the steps before it. The passes become longer and longer as well. In a real network these are megabytes for each step, and after some minutes you are out of memory. (Usually the gradient should stop at the step before. Lesson 09 shows how.)
+# With the state, each step adds 12 bytes, and none of them is ever freed. The newest state still leads to all the steps before it. The passes become longer and longer as well, because each of them runs through all the steps. In a real network these may be megabytes for each step. (Usually the gradient should stop at the step before. Lesson 09 shows how.)
 #
 # With the gate it stays at 24: the sigmoid's result, and the input of the newest `sin`. No arrow leads from a new loss to an old one. So an old loss dies, and its nodes with it, as soon as the next one takes the name `loss`. What is wrong with the gate must be something else.
 #
@@ -450,9 +447,9 @@ for name, gate in zip(("in training:       ", "the finished model:"), gates[-1],
 L.stage.two_gates(gates)
 
 # %% [markdown]
-# **Notice:** the gate that training used never moves, but `s` does, and its gate runs away. The model should double its input, so gate · w should be 2.
+# **Notice:** the gate that training used never moves, but `s` does, and its gate runs away. The model should double its input, so gate · w should be 2. It is 2 with the old gate only.
 #
-# Each step used the gate of the first step, both in the loss and in the gradient. `w` learned to fit this old gate perfectly. Meanwhile `s` was moved, step after step. The gradient that arrived at the gate was right for the present `w`. But then it was multiplied by 0.25, the slope of the sigmoid at the *first* `s`. The finished model computes its gate from the last `s`, and it has never been trained with that gate.
+# Each step used the gate of the first step, both in the loss and in the gradient. So `w` learned to fit this old gate perfectly. And `s` was given the gradient that arrived at the gate, times 0.25, the slope of the sigmoid at the *first* `s`. The finished model computes its gate from the last `s`, and it has never been trained with that gate.
 #
 # The cure is neither a flag nor a copy:
 
@@ -612,7 +609,7 @@ L.check("06.5", loss_of)
 # - **C06.14** One pass over the sum of two losses gives the same gradient as two passes, of which the first retains.
 # - **C06.15** Two passes hold less at the peak than one if the second loss is computed after the first has gone.
 #
-# **At work:** "Trying to backward through the graph a second time" means that two passes came to one node that had saved something. Look for what they share: a tensor that was computed before the loop, or a state that came from the step before. Compute the shared part in the loop, or detach the state.
+# **At work:** "Trying to backward through the graph a second time" means that two passes came to one node that had saved something. Look for what they share: a tensor that was computed before the loop, or a state that came from the step before. `draw(loss)` before the second pass shows the empty drawers. Compute the shared part in the loop, or detach the state.
 #
 # **Left out:** on a GPU, freed memory returns to a caching allocator, so `nvidia-smi` shows no change. `x ** c` with a tensor `c` saves base, exponent and result. Gradients on their way take memory, too.
 #

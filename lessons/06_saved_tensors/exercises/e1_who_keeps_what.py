@@ -66,7 +66,7 @@ def truth_06_1(torch):
 
 def check(answer, torch):
     if not isinstance(answer, dict):
-        return not_yet("Keep the dictionary, and put a list in the place of each None.")
+        return not_yet("Keep the dictionary, and put a list in place of each None.")
     waiting = [expression for expression in EXPRESSIONS if answer.get(expression) is None]
     if waiting:
         return not_yet(f"There is no answer yet for {', '.join(waiting)}.")

@@ -52,7 +52,7 @@ def peak_of(program, torch):
 
 def check(answer, torch):
     if not isinstance(answer, dict):
-        return not_yet("Keep the dictionary, and put a number in the place of each None.")
+        return not_yet("Keep the dictionary, and put a number in place of each None.")
     waiting = [letter for letter in BILLS if answer.get(letter) is None]
     if waiting:
         return not_yet(f"There is no answer yet for {', '.join(waiting)}.")
@@ -105,8 +105,8 @@ EXERCISE = Exercise(
                 "given. One memory, paid once.", edit("': 4000, 'D", "': 8000, 'D")),
         Mistake("no_grad reaches further", "D: the block ends before the product. The slope of x in h * x is h, and "
                 "it is saved although it has no history.", edit("': 4000, 'E", "': 0, 'E")),
-        Mistake("the factor of a constant", "D: h was made under no_grad and needs no gradient. So nobody will read "
-                "x, and it is not saved.", edit("': 4000, 'E", "': 8000, 'E")),
+        Mistake("the factor of a constant", "D: h was made under no_grad and needs no gradient. So no formula "
+                "will read x, and it is not saved.", edit("': 4000, 'E", "': 8000, 'E")),
         Mistake("only the slice", "E: ten elements are read, but a slice is a view of c's memory, and memory can "
                 "only be held whole.", edit("': 4000, 'F", "': 40, 'F")),
         Mistake("both slices", "E: c needs no gradient, so the slice of x will not be read. Only the slice of c is "

@@ -139,7 +139,7 @@ def collect(torch, w, batches):
     return w.grad
 """,
     why="All losses stand on one node of exp, and a single pass over their sum runs it once. The price is that the "
-    "nodes of all batches are held until then. (If that is too much, cut behind exp: let each batch leave its gradient "
+    "nodes of all batches are held until then. (If that is too much, cut after exp: let each batch leave its gradient "
     "in a leaf `scale.detach().requires_grad_()`, and send the sum through exp at the end. Lesson 09 has such cuts.)",
     alternatives=(
         ANEW,
@@ -203,7 +203,7 @@ def collect(torch, w, batches):
                 "batches arrived.",
                 STARTER_3.replace("loss.backward()", "try:\n            loss.backward()\n"
                                   "        except RuntimeError:\n            break")),
-        Mistake("guard: swallows errors", "If a pass asks for what an earlier one has let go, nobody hears of it.",
+        Mistake("guard: swallows errors", "If a pass asks for what an earlier one has freed, there is no error.",
                 edit("total.backward()", "try:\n        total.backward()\n    except RuntimeError:\n        pass")),
     ),
     may_change=("w.grad",),

@@ -40,8 +40,8 @@ EXERCISE = WhichHappens(
         "For each program mark the nodes that save a tensor. Then follow the first pass: which of them did it run?",
         "A pass without an error is not yet a right gradient: what did the pass before it leave in x.grad?",
     ),
-    why="A and F share only nodes that saved nothing with the first pass. B and E need a released tensor. C adds the "
-    "same gradient twice. D reads a released slot without any backward.",
+    why="A and F share only nodes that saved nothing with the first pass. B and E need a freed tensor. C adds the "
+    "same gradient twice. D reads an emptied slot without any backward.",
     right={"A": "fine", "B": "raises at backward", "C": "silently wrong", "D": "raises now",
            "E": "raises at backward", "F": "fine"},
     measure=lambda torch, letter: what_happens(PROGRAMS[letter], SLOPES[letter], torch),
@@ -49,7 +49,7 @@ EXERCISE = WhichHappens(
     mistakes=(
         Mistake("every second pass fails", "A: you expect every second pass to fail. A pass fails when it misses a "
                 "saved tensor, and neither addition nor sum had one.", {"A": "raises at backward"}),
-        Mistake("nothing is released", "B: the product saved x, and the first pass released it. Setting x.grad to "
+        Mistake("nothing is released", "B: the product saved x, and the first pass freed it. Setting x.grad to "
                 "None empties the gradient; it does not fill the slot again.", {"B": "fine"}),
         Mistake("a backward is a backward", "It does raise, and in a call of backward. “Raises now” stands for any "
                 "other line.", {"B": "raises now", "E": "raises now"}),
@@ -57,12 +57,12 @@ EXERCISE = WhichHappens(
                 "the gradient, and nothing says so.", {"C": "fine"}),
         Mistake("retain does nothing", "C: the first pass was told to retain, so nothing is missing in the second. "
                 "Look at what that second pass does to x.grad.", {"C": "raises at backward"}),
-        Mistake("reading is free", "D: the slot was released, so there is nothing to read. Node and slot are still "
+        Mistake("reading is free", "D: the slot was emptied, so there is nothing to read. Node and slot are still "
                 "there; the tensor is not.", {"D": ("fine", "silently wrong")}),
         Mistake("D is not a backward", "D: the only backward in it is the first one, and that one finds everything. "
                 "The error comes from another line.", {"D": "raises at backward"}),
         Mistake("two results, two graphs", "E: y and z have nodes of their own, but both stand on exp's node. z's "
-                "pass has run that node and released its result.", {"E": "fine"}),
+                "pass has run that node and freed its result.", {"E": "fine"}),
         Mistake("sharing is enough", "F: the shared node is an addition, which saved nothing. The product that saves "
                 "h was not run by z's pass.", {"F": "raises at backward"}),
         Mistake("the first pass still counts", "A and F: x.grad was set to None between the passes, so the second "

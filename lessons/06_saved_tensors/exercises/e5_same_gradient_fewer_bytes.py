@@ -57,7 +57,7 @@ def loss_source(*lines):
 
 EXERCISE = Exercise(
     id="06.5", kind="reorder", title="Same gradient, fewer bytes", minutes=6, difficulty=2,
-    question="The nodes behind the result save four memories. Rewrite `loss_of` so that they save two, with the same "
+    question="The nodes of the result save four memories. Rewrite `loss_of` so that they save two, with the same "
     "value and the same gradient.",
     name="loss_of", starter=STARTER_5,
     hints=(

@@ -31,7 +31,7 @@ EXERCISE = Predict(
     shown="the node saves what the slope of x is made of, and only that.",
     mistakes=(
         Mistake("both", "That would be right if c needed a gradient too. x is read only by the formula for c's "
-                "gradient, and nobody will ask for that one.", ["x", "c"]),
+                "gradient, which will never run.", ["x", "c"]),
         Mistake("own", "You listed the tensor that gets the gradient. But its gradient is made of the *other* factor: "
                 "the slope of x * c with respect to x is c.", ["x"]),
         Mistake("nothing", "Then backward would have to multiply by 4, 5 and 6 without knowing them: when it runs, "
@@ -39,7 +39,7 @@ EXERCISE = Predict(
         Mistake("result", "The product itself stands in no slope of a product. Keeping the result pays only when the "
                 "slope is made of it, as for exp.", ["c", "p"], also=(["x", "p"],)),
         Mistake("only the result", "From p alone backward could not find the slope of x * c: it would have to divide "
-                "p by x, and nobody promised that x is not 0.", ["p"]),
+                "p by x, and x may be 0.", ["p"]),
         Mistake("everything", "You listed all three. A node saves only what the formulas that will run have to read, "
                 "and here only one of them runs.", ["x", "c", "p"]),
     ),

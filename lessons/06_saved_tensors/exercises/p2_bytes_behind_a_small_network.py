@@ -86,8 +86,8 @@ def wrong_bytes(given, truth):
 
 
 EXERCISE = Exercise(
-    id="06.p2", kind="predict", title="Bytes behind a small network", minutes=4, difficulty=2,
-    question="How many bytes do the nodes behind `loss = (torch.relu(X @ W1) @ W2).sum()` save: after forward, and "
+    id="06.p2", kind="predict", title="Bytes of a small network", minutes=4, difficulty=2,
+    question="How many bytes do the nodes of `loss = (torch.relu(X @ W1) @ W2).sum()` save: after forward, and "
     "when sum, the second product, relu, and the first product have run?",
     name="answer", starter="answer = None",
     hints=(
@@ -104,7 +104,7 @@ EXERCISE = Exercise(
                 "which save the same memory, or you counted X @ W1, which relu does not save.",
                 "answer = [32120, 32120, 20000, 8000, 0]"),
         Mistake("frozen input", "You let the first product save W1. W1 is read only by the formula for X's gradient, "
-                "and X is plain data: nobody asks for that gradient.", "answer = [22520, 22520, 22400, 10400, 0]"),
+                "and X is plain data: that formula never runs.", "answer = [22520, 22520, 22400, 10400, 0]"),
         Mistake("output", "You let sum save its input. Each slope of a sum is 1; the node needs the shape, and a "
                 "shape is no tensor.", "answer = [20520, 20120, 20000, 8000, 0]"),
         Mistake("elements", "You counted elements. A float32 takes four bytes.",
@@ -130,7 +130,7 @@ EXERCISE = Exercise(
         Mistake("everything", "You counted every tensor of the forward pass. Ask at each node what its formulas will "
                 "read: sum reads no numbers, and no formula runs for X.", "answer = [34920, 34920, 20000, 8000, 0]"),
         Mistake("the product holds on", "You let nothing go when the second product has run. One of the tensors that "
-                "it saved is saved by nobody else.", "answer = [20120, 20120, 20120, 8000, 0]"),
+                "it saved is saved by no other node.", "answer = [20120, 20120, 20120, 8000, 0]"),
         Mistake("first made, first freed", "You let X go first, in the order of the forward pass. Backward runs the "
                 "other way: what was saved last goes first.", "answer = [20120, 20120, 12120, 120, 0]"),
     ),

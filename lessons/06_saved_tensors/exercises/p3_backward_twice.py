@@ -23,11 +23,11 @@ EXERCISE = Predict(
     id="06.p3", title="Backward twice", minutes=2, difficulty=1, puzzles=(5,),
     question="Backward is called twice on each of four results. Which second calls raise?",
     hints=(
-        "Backward releases saved tensors. Which of the four nodes has one?",
+        "Backward frees saved tensors. Which of the four nodes has one?",
         "A view only has to know the old shape, and that is not a tensor.",
     ),
     solution='answer = ["b", "e"]',
-    why="The product saved x (twice) and exp saved its result; both were released by the first pass. Addition, view "
+    why="The product saved x (twice) and exp saved its result; both were freed by the first pass. Addition, view "
     "and sum saved no tensor, so a second pass finds all it needs.",
     alternatives=('answer = {"e", "b"}', 'answer = "be"', 'answer = ["B", "E"]', 'answer = "b, e"'),
     read=names_among(*"abev"), truth=truth,
@@ -37,7 +37,7 @@ EXERCISE = Predict(
         Mistake("all", "That would mean backward takes the graph apart. It takes only the saved tensors away, and "
                 "two of these four have none.", ["a", "b", "e", "v"]),
         Mistake("none", "That would mean nothing is given up after the first pass. But memory has to come from "
-                "somewhere: saved tensors are released as soon as they were used.", []),
+                "somewhere: saved tensors are freed as soon as they were used.", []),
         Mistake("inputs only", "You counted saved inputs. exp saves a tensor as well, its own result, and that slot "
                 "is emptied like any other.", ["b"]),
         Mistake("results only", "You may have thought that x is safe because the variable x still holds it. The "

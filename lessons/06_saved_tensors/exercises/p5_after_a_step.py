@@ -41,14 +41,14 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="06.p5", title="Two results, after a step", minutes=3, difficulty=2, puzzles=(1, 6, 8),
-    question="`scale = x.exp()` and `square = x * x` are computed once, then x is stepped in place. A runs backward "
+    question="`scale = x.exp()` and `square = x * x` are computed once, then x is updated in place. A runs backward "
     "through `scale`, B through `square`: fine, raises, or silently wrong?",
     hints=(
         "Which tensor does each of the two nodes save? Into which memory did the step write?",
         "Nothing was freed. So what can raise is a changed count, and what can go wrong is an old number.",
     ),
     solution='answer = ["silently wrong", "raises"]',
-    why="exp saved its result, and nobody wrote there: the slot is in order, with the numbers of the old x. The "
+    why="exp saved its result, and the step did not write there: the slot is in order, with the old numbers. The "
     "product saved x, into which the step wrote, so the count has changed.",
     alternatives=(
         'answer = ("silently wrong", "raises")', 'answer = ["Silently wrong", "raises at backward"]',
@@ -69,7 +69,7 @@ EXERCISE = Predict(
         Mistake("no error, so fine", "B is right. In A there is no error, but look at the slot of exp: of which x is "
                 "the number in it?", ["fine", "raises"]),
         Mistake("the product reads the new x", "A is right. In B, the product saved x itself, and would read the new "
-                "numbers. But somebody has written there since it saved.", ["silently wrong", "fine"]),
+                "numbers. But the step has written there since it saved.", ["silently wrong", "fine"]),
         Mistake("exp is checked", "A: exp saved its result. The step has not written there, so its count has not "
                 "changed.", ["raises", "fine"]),
         Mistake("both missed", "A: the number in the slot of exp belongs to the old x. B: the product saved x, and "

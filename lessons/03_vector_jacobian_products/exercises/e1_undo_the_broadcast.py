@@ -1,4 +1,4 @@
-"""Exercise 03.3: undo the broadcast."""
+"""Exercise 03.1: undo the broadcast."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import agree
@@ -40,7 +40,7 @@ def in_front(pair):
     return len(product_shape(*pair)) - len(pair[0])
 
 
-def try_03_3(answer, torch):
+def try_every_pair(answer, torch):
     """{pair of shapes: (what came back, the right gradient, grad, x, m)} for all PAIRS."""
     tried = {}
     for place, (x_shape, m_shape) in enumerate(PAIRS):
@@ -60,7 +60,7 @@ def try_03_3(answer, torch):
 
 
 def check(answer, torch):
-    tried = try_03_3(answer, torch)
+    tried = try_every_pair(answer, torch)
     if tried is None:
         return not_yet("Return one tensor: the gradient for x.")
     wrong = [pair for pair, (found, truth, *_) in tried.items() if not (found.shape == truth.shape
@@ -138,7 +138,7 @@ def mul_rule(*lines):
 LEAD = ("g = grad * m", "while g.dim() > x.dim():", "    g = g.sum(0)")
 
 EXERCISE = Exercise(
-    id="03.3", kind="write a row", title="Undo the broadcast", minutes=8, difficulty=2,
+    id="03.1", kind="write a row", title="Undo the broadcast", minutes=8, difficulty=2,
     question="`grad` is the upstream gradient of `x * m`. Return the gradient for `x`, in the shape of `x`, whatever "
     "was broadcast.",
     name="mul_vjp", starter=mul_rule("return grad * m"),
@@ -152,7 +152,7 @@ EXERCISE = Exercise(
     solution=mul_rule(*LEAD, "for d, size in enumerate(x.shape):", "    if size == 1:",
                       "        g = g.sum(d, keepdim=True)", "return g"),
     why="grad * m holds one gradient for each use of an element of x. Dimensions put in front and dimensions "
-    "stretched from 1 hold uses of the same element, so they are added; this is what the engine's fit does.",
+    "stretched from 1 hold uses of the same element, so they are added; this is what the engine's unbroadcast does.",
     alternatives=(
         edit("while g.dim() > x.dim():\n        g = g.sum(0)\n    for d, size in enumerate(x.shape",
              "lead = g.dim() - x.dim()\n    for d in range(g.dim()",

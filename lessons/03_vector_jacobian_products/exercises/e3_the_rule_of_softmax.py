@@ -1,4 +1,4 @@
-"""Exercise 03.4: the rule of softmax."""
+"""Exercise 03.3: the rule of softmax."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from lessons.shared import agree
@@ -48,7 +48,7 @@ def softmax_rule(*lines):
 
 
 EXERCISE = Exercise(
-    id="03.4", kind="write a row", title="The rule of softmax", minutes=8, difficulty=3,
+    id="03.3", kind="write a row", title="The rule of softmax", minutes=8, difficulty=3,
     question="The slope of `s[i]` for `x[j]` is `s[i] * (1 - s[i])` if i is j, else `-s[i] * s[j]`. Given s and its "
     "upstream gradient grad, return the gradient for x.",
     name="softmax_vjp", starter=softmax_rule("return grad"),

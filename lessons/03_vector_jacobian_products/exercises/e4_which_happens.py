@@ -1,4 +1,4 @@
-"""Exercise 03.1: which happens?"""
+"""Exercise 03.4: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -53,7 +53,7 @@ def what_happens(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="03.1", title="Which happens?", minutes=7, difficulty=2,
+    id="03.4", title="Which happens?", minutes=7, difficulty=2,
     question="Each program starts with the leaves x = [1., 2.] and z = [1., 1.]: fine, raises now, raises at "
     "backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{program}` (wanted: {WISHES[letter][0]})" for letter, program in PROGRAMS.items()),

@@ -1,10 +1,8 @@
-"""Exercise 03.5: four bug reports."""
+"""Exercise 03b.2: four bug reports."""
 
 from coursekit.judge.exercise import Exercise, Mistake, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
-from lessons.shared import agree
-
-from .shared import numbers
+from lessons.shared import agree, numbers
 
 
 def mean_of_losses(torch, letter):
@@ -24,7 +22,7 @@ def mean_of_losses(torch, letter):
 
 def bias_by_hand(torch, letter):
     """Report 2: does the change give the gradient of the bias?"""
-    bias, g = torch.tensor(numbers(3), requires_grad=True), torch.tensor(numbers(8, 3))
+    bias, g = torch.tensor(numbers(3), requires_grad=True), torch.tensor([numbers(3) for _ in range(8)])
     (truth,) = torch.autograd.grad(torch.zeros(8, 3) + bias, bias, g)
     bias.grad = {"a": lambda: g.sum(0), "b": lambda: g.mean(0), "c": lambda: g[0]}[letter]()
     return agree(bias.grad, truth)
@@ -66,7 +64,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="03.5", kind="diagnose", title="Four bug reports", minutes=6, difficulty=2,
+    id="03b.2", kind="diagnose", title="Four bug reports", minutes=6, difficulty=2,
     question="Which change, a, b or c, does what each of the four reports wants?",
     name="cures", starter="cures = {1: None, 2: None, 3: None, 4: None}",
     hints=(

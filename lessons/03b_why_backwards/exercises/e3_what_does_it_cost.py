@@ -1,4 +1,4 @@
-"""Exercise 03.6: what does it cost?"""
+"""Exercise 03b.3: what does it cost?"""
 
 import math
 
@@ -70,7 +70,7 @@ def cost_but(**changed):
 
 
 EXERCISE = Exercise(
-    id="03.6", kind="predict state", title="What does it cost?", minutes=5, difficulty=2,
+    id="03b.3", kind="predict state", title="What does it cost?", minutes=5, difficulty=2,
     question="A chain 100 → 20 → 5 → 2 of three matrix steps: multiplications for one backward pass, for the whole "
     "Jacobian by backward passes, and for it by forward passes?",
     name="cost", starter='cost = {"one pass": None, "backwards": None, "forwards": None}',

@@ -86,14 +86,20 @@ L.predict("03.p2", None)
 L.run(count_ten_and_one, after="03.p2")
 
 # %% [markdown]
-# The next cell computes the gradients of an ordinary weighted sum of the outputs, and then lets `step` show how the 10 and the 1 went along the arrows.
+# For comparison, the next cell computes the gradients of an ordinary weighted sum of the two outputs. Then `step` shows how the 10 and the 1 went along the arrows.
 
 # %% tags=["C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
 v = torch.tensor(3.0, requires_grad=True)
 y = torch.stack([u * v, u + v])
 k = torch.tensor([10.0, 1.0])
-L.run(lambda: torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True), after="03.p2")
+
+
+def weighted_sum():
+    return torch.autograd.grad((k * y).sum(), [u, v], retain_graph=True)
+
+
+L.run(weighted_sum, after="03.p2")
 L.run(lambda: step(y, gradient=k, retain_graph=True).part(1, 3), after="03.p2")  # frames 1 to 3
 
 # %% [markdown] tags=["tells"]

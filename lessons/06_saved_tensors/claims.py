@@ -278,7 +278,7 @@ def test_c06_14_two_losses(torch):
 
 
 def test_c06_15_two_passes_can_hold_less(torch):
-    """Two passes hold less at the peak than one if the second loss is computed after the first has gone."""
+    """Two passes can hold less at the peak than one, if the second loss is computed after the first has gone."""
     tasks = from_lesson(torch, "06", "tasks").tasks
     one, two = tasks(one_pass=True), tasks(one_pass=False)
 

@@ -331,7 +331,7 @@ film(two_steps)
 #
 # The second step has a product and a sum of its own, with full drawers. But both products lead back to *one* sigmoid, because the gate was computed once. The first pass has emptied its drawer, and there the second pass fails.
 #
-# > **The rule.** A part of the graph that is built before a loop can be run only once, unless its nodes saved nothing.
+# > **The rule.** Without the flag, a part of the graph that is built before a loop can be run only once, unless its nodes saved nothing.
 #
 # ## What does `retain_graph=True` really do?
 #
@@ -607,7 +607,7 @@ L.check("06.5", loss_of)
 # - **C06.12** After x is updated, a retained `x.exp()` gives the gradient at the old x without an error, and a retained `x * x` raises.
 # - **C06.13** With retain_graph=True, a state that is carried from step to step holds what every step's nodes saved.
 # - **C06.14** One pass over the sum of two losses gives the same gradient as two passes, of which the first retains.
-# - **C06.15** Two passes hold less at the peak than one if the second loss is computed after the first has gone.
+# - **C06.15** Two passes can hold less at the peak than one, if the second loss is computed after the first has gone.
 #
 # **At work:** "Trying to backward through the graph a second time" means that two passes came to one node that had saved something. Look for what they share: a tensor that was computed before the loop, or a state that came from the step before. `draw(loss)` before the second pass shows the empty drawers. Compute the shared part in the loop, or detach the state.
 #
@@ -615,4 +615,4 @@ L.check("06.5", loss_of)
 #
 # **Read on in our engine:** `course_lib/engine/saved.py`.
 #
-# **Next:** a saved tensor is no copy. So what happens if somebody writes into it before backward reads it? You have just seen one such error. [Lesson 07](07_version_counters.ipynb) is about it.
+# **Next:** a saved tensor is no copy. So what happens if your program writes into it before backward reads it? You have just seen one such error. [Lesson 07](07_version_counters.ipynb) is about it.

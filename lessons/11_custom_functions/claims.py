@@ -51,8 +51,8 @@ def test_c11_3_only_names(torch, capsys):
 
 
 def test_c11_4_slot_or_attribute(torch):
-    """A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an
-    attribute of ctx gives a wrong gradient without an error."""
+    """A tensor given to save_for_backward is checked for its version when it is read; as an attribute of ctx it is
+    not, and after a write the gradient can be wrong without an error."""
     own = from_lesson(torch, 11, "Cube", "Stash")
     for edited in (False, True):
         for fn in (own.Cube, own.Stash):
@@ -189,8 +189,8 @@ def test_c11_12_the_gradient_that_comes_in(torch):
 
 
 def test_c11_13_rounded_weights(torch):
-    """A network whose weights are rounded with torch.round does not change a weight; with a straight-through estimator
-    it learns."""
+    """torch.round sends exactly zero to the weights that it rounds, so training does not move them; with a
+    straight-through estimator the network learns."""
     own = from_lesson(torch, 11, "scores", "RoundThrough")
     train = import_from_lessons("11_custom_functions.stage").train
     flat, _ = train(torch, own.scores, torch.round)

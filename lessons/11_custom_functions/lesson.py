@@ -57,7 +57,7 @@ print(f"unseen digits that it reads: {before[0]:.1%} before, {before[8]:.1%} aft
 L.stage.stairs()
 
 # %% [markdown]
-# **Notice:** between its jumps the staircase is flat. The gradient that reaches every weight is exactly zero.
+# **Notice:** between its jumps the staircase is flat. So the gradient of each weight is exactly zero.
 #
 # ## What is the smallest Function?
 #
@@ -81,10 +81,11 @@ class RoundThrough(torch.autograd.Function):
         return grad
 
 
-draw(RoundThrough.apply(torch.tensor([0.3, 1.4], requires_grad=True)))
+w = torch.tensor([0.3, 1.4], requires_grad=True)
+draw(RoundThrough.apply(w))
 
 # %% [markdown]
-# **Notice:** your class has become a node like all others. It is called `RoundThroughBackward`. It has no slot for a saved tensor, because its backward needs none.
+# **Notice:** your class has become a node like all others. It is called `RoundThroughBackward`. It saves nothing, because its backward needs nothing.
 #
 # ## Does the network learn now?
 #
@@ -97,9 +98,9 @@ print(f"with RoundThrough: {through[8]:.1%}; without rounding: {exact[8]:.1%}, a
 L.stage.accuracy({"torch.round": before, "RoundThrough": through, "no rounding": exact})
 
 # %% [markdown]
-# **Notice:** with `RoundThrough` the network learns to read, though its forward is that of `torch.round`. Without rounding it reads a little better. But then its weights must still be rounded for the chip, and after that it reads less than the network that was trained with rounded weights.
+# **Notice:** with `RoundThrough` the network learns to read, though its forward is that of `torch.round`. Without rounding it reads more. But its weights must then be rounded for the chip, and after that it reads less than the network trained with rounded weights.
 #
-# One thing should make you uneasy. Nothing has compared your `backward` with your `forward`, and here they do not even agree. Whatever backward returns is used, right or wrong. The rest of the lesson is about getting it right.
+# One thing should make you uneasy. Nothing has compared your `backward` with your `forward`, and here they do not even agree. Whatever backward returns is used, right or wrong.
 #
 # ## How does backward know what forward saw?
 #
@@ -261,7 +262,7 @@ for letter in "ABCD":
 #
 # `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`, since in `float32` the differences drown in rounding.
 #
-# You need such a test most where part of the computation happens outside PyTorch, as in this table of a sensor. `x.numpy()` is refused while PyTorch records a tensor that requires a gradient. But `forward` runs with recording off, so a Function may leave PyTorch there. Backward is the place for what you know about the slopes: this sensor has 30 degrees per volt on the first piece of its table, 50 on the second, and none outside.
+# You need such a test most where a computation leaves PyTorch, as for this table of a sensor. `x.numpy()` is refused while PyTorch records a tensor that requires a gradient. But `forward` runs with recording off, so a Function may leave PyTorch there. The slopes are 30 degrees per volt on the first piece of the table, 50 on the second, and 0 outside.
 
 # %%
 volts, celsius = [0.0, 1.0, 2.0], [-20.0, 10.0, 60.0]
@@ -345,7 +346,7 @@ L.run(both, after="11.p3")
 # %% [markdown]
 # ## What does an attribute cost in memory?
 #
-# A tensor in a slot is let go after the backward pass. A tensor on `ctx` stays for as long as the node does. For a *result* it is worse. `Exp` keeps its result in one of the two ways, and this is the graph with the attribute. (Its backward does not matter here.)
+# A tensor in a slot is let go after the backward pass. A tensor on `ctx` stays for as long as the node does. For a *result* it is worse. `Exp` keeps its result in one of the two ways, and this is the graph with the attribute.
 
 # %%
 class Exp(torch.autograd.Function):
@@ -525,7 +526,7 @@ def once():
 L.run(once)
 
 # %% [markdown]
-# The error came for the square, where the gradient that arrives has a history of its own. The first line shows a hole. If the gradient that arrives has none, such as the plain 1 with which a pass begins, the answer requires no gradient. In a loss it is then a constant, which trains nothing, and no pass can raise. (Lesson 13 has such losses.)
+# The error came for the square, where the gradient that arrives has a history of its own. The first line shows a hole. If the gradient that arrives has none, such as the plain 1 with which a pass begins, the answer requires no gradient. In a loss it is then a constant, which trains nothing, and no pass can raise.
 #
 #
 # ## Exercises: more, if you like
@@ -588,12 +589,12 @@ L.check("11.3", CrossEntropy)
 #
 # Each sentence was shown in a cell above, and a test runs it on our engine and on PyTorch.
 #
-# - **C11.13** A network whose weights are rounded with torch.round does not change a weight; with a straight-through estimator it learns.
+# - **C11.13** torch.round sends exactly zero to the weights that it rounds, so training does not move them; with a straight-through estimator the network learns.
 # - **C11.12** A backward that writes into the gradient that comes in can change it for other nodes and for the caller, without an error.
 # - **C11.9** backward must return one answer for each argument of forward: None for what is no tensor, and for a tensor a gradient of its shape, or of a shape that it could be broadcast to, or None.
 # - **C11.10** needs_input_grad has one flag for each argument of forward, and plain tensors and numbers have False.
 # - **C11.1** The ctx of a custom Function is the graph node itself, and forward runs with recording off.
-# - **C11.4** A tensor given to save_for_backward is checked for its version when it is read; the same tensor as an attribute of ctx gives a wrong gradient without an error.
+# - **C11.4** A tensor given to save_for_backward is checked for its version when it is read; as an attribute of ctx it is not, and after a write the gradient can be wrong without an error.
 # - **C11.5** A result kept as an attribute of ctx waits for the garbage collector; a result given to save_for_backward is freed with its last name.
 # - **C11.3** save_for_backward only notes what to keep: inside forward saved_tensors is still empty.
 # - **C11.2** Every call of save_for_backward replaces the call before; None is kept as None, and anything but a tensor or None is refused when apply records.
@@ -602,7 +603,7 @@ L.check("11.3", CrossEntropy)
 # - **C11.8** once_differentiable turns a wrong second derivative into an error; but if the gradient that came in has no history, the result has none either, and in a loss it is a constant, without an error.
 # - **C11.11** With setup_context, forward takes no ctx, and called on its own it is recorded like any other code.
 #
-# **Left out:** `jvp`, for derivatives computed forward, and rules for `vmap`, which PyTorch's Functions may have and ours have not.
+# **Left out:** `jvp` and rules for `vmap`, which PyTorch's Functions may have and ours have not.
 #
 # **Read on in our engine:** `Function.apply` in `course_lib/engine/function.py`.
 #

@@ -52,8 +52,8 @@ def test_c11b_3_all_slots_are_checked(torch):
 
 
 def test_c11b_4_mark_non_differentiable(torch):
-    """A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for
-    it, a loss made of it trains nothing without an error."""
+    """A floating-point output that is not marked non-differentiable requires grad if an input does; if backward has no
+    gradient for it, a loss made of it trains nothing without an error."""
     x, own = leaf(torch), from_lesson(torch, "11b", "Twin", "Marked")
     _, rounded = own.Twin.apply(x)
     assert rounded.requires_grad
@@ -90,7 +90,7 @@ def test_c11b_6_a_borrowed_backward(torch):
         y.backward()
         assert x.grad.item() == slope
 def test_c11b_7_mark_dirty(torch):
-    """Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it,
+    """Without mark_dirty the gradient through the argument of an in-place forward can be silently wrong; with it,
     argument and result are the same tensor."""
     Triple = from_lesson(torch, "11b", "Triple").Triple
     for mark, slope in ((False, 1.0), (True, 3.0)):

@@ -575,10 +575,10 @@ L.check("11b.8", cures)
 # - **C11b.1** A method called backward on an nn.Module is never called by autograd.
 # - **C11b.2** A tensor inside of a list that is given to apply is not tracked: it gets no gradient, and nothing raises.
 # - **C11b.3** Each reading of saved_tensors checks all slots: also a tensor that backward does not use raises, if it was overwritten.
-# - **C11b.4** A floating-point output that is not marked non-differentiable requires grad; if backward has no gradient for it, a loss made of it trains nothing without an error.
+# - **C11b.4** A floating-point output that is not marked non-differentiable requires grad if an input does; if backward has no gradient for it, a loss made of it trains nothing without an error.
 # - **C11b.5** For an output that nobody used, backward gets zeros, or None after set_materialize_grads(False).
 # - **C11b.6** forward and backward of one Function, called on the ctx of another, save into and read from the slots of that other one, and the gradient can be wrong without an error.
-# - **C11b.7** Without mark_dirty the gradient through the argument of an in-place forward is silently wrong; with it, argument and result are the same tensor.
+# - **C11b.7** Without mark_dirty the gradient through the argument of an in-place forward can be silently wrong; with it, argument and result are the same tensor.
 # - **C11b.8** gather reads numbers by their places, and its backward adds each gradient to the place that was read: a number that was read twice gets the sum.
 # - **C11b.9** Minus the mean of log_softmax, gathered at the targets, is the cross-entropy; indexing with `[:, targets]` makes a table of N times N numbers, whose mean is another loss, and nothing raises.
 #

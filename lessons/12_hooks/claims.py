@@ -32,10 +32,13 @@ def test_c12_1_once_in_order(torch):
         assert x.grad.item() == (150.0 if h is not x else 50.0)
 
     seen, x = [], leaf(torch)
-    used, unused = x.unbind()
-    unused.register_hook(seen.append)
-    used.backward()
-    assert seen == [None] and x.grad.tolist() == [1.0, 0.0]
+    both = function(torch, lambda ctx, x: (x[0] * 1, x[1] * 1), lambda ctx, a, b: torch.stack((a, b)), "Both")
+    for parts in (lambda x: x.unbind(), lambda x: x.split(1), lambda x: x.chunk(2), both.apply):
+        seen, x = [], leaf(torch)
+        used, unused = parts(x)
+        unused.register_hook(seen.append)
+        used.sum().backward()
+        assert seen == [None] and x.grad.tolist() == [1.0, 0.0]
 
     seen, x, c = [], leaf(torch), leaf(torch)
     c.register_hook(seen.append)
@@ -44,8 +47,8 @@ def test_c12_1_once_in_order(torch):
 
 
 def test_c12_2_what_its_tensor_came_from(torch):
-    """A hook changes what reaches everything that its tensor was computed from; a branch whose own gradient is to be
-    changed needs a tensor of its own."""
+    """A hook that returns another gradient changes what reaches everything that its tensor was computed from; a branch
+    whose own gradient is to be changed needs a tensor of its own."""
     found = []
     for own in (lambda h: h, lambda h: h * 1, lambda h: h.view_as(h)):
         w, v = leaf(torch, 1.0), leaf(torch, 2.0)
@@ -60,7 +63,22 @@ def test_c12_2_what_its_tensor_came_from(torch):
 
 def test_c12_3_it_stays_with_the_value(torch):
     """A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad()
-    moves along and keeps that of the new one."""
+    moves along and keeps that of the new one; on a view that was edited, it is not called for what is computed
+    afterwards."""
+    for edit in (lambda h, part: part.mul_(2), lambda h, part: h.mul_(2)):
+        called, x = [], leaf(torch)
+        h = x * 3
+        part = h[:1]
+        part.register_hook(lambda g, called=called: called.append("before"))
+        early = part * 1
+        edit(h, part)
+        part.retain_grad()
+        part.register_hook(lambda g, called=called: called.append("after"))
+        part.sum().backward(retain_graph=True)
+        assert called == ["after"] and part.grad.tolist() == [1.0] and x.grad.tolist() == [6.0, 0.0]
+        early.sum().backward()  # computed before the edit: its way still leads past the old node
+        assert called == ["after", "before"]
+
     for edit, slope in ((lambda h: h.relu_(), [1.0, 0.0]), (lambda h: h.mul_(10), [10.0, 10.0])):
         seen, x = {}, leaf(torch, 1.0, -1.0)
         h = x * 3
@@ -95,6 +113,19 @@ def test_c12_4_the_order(torch):
     y.register_hook(note("tensor's hook"))
     y.retain_grad()
     y.backward()
+
+    others = (lambda w: w.exp(), lambda w: w.view(1, 1), lambda w: w.sum(), lambda w: w + torch.ones(2, 1))
+    for operation in others:  # any node: of a product that is saved, a view, a sum, a broadcast
+        order, v = [], leaf(torch, 3.0)
+        z = operation(v)
+        z.grad_fn.register_hook(lambda *given, order=order: order.append("node's hook"))
+        z.grad_fn.register_prehook(lambda *given, order=order, z=z: order.append(z.grad is not None))
+        v.register_post_accumulate_grad_hook(lambda *given, order=order: order.append("post"))
+        v.register_hook(lambda *given, order=order: order.append("leaf's"))
+        z.register_hook(lambda *given, order=order, z=z: order.append(z.grad is not None))
+        z.retain_grad()
+        z.sum().backward()
+        assert order == [False, True, "node's hook", "leaf's", "post"]
 
     assert log == [
         ("tensor's hook", False, False),
@@ -236,8 +267,8 @@ def test_c12_11_in_place(torch):
 
 
 def test_c12_12_what_is_no_gradient(torch):
-    """A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not
-    at registration."""
+    """A hook of a tensor must return None or a tensor of the gradient's shape and dtype; anything else raises at
+    backward, not at registration."""
     wrong = {
         "expected Variable, but hook returned 'float'": lambda g: g.norm().item(),
         "expected Variable, but hook returned 'list'": lambda g: g.tolist(),
@@ -245,8 +276,9 @@ def test_c12_12_what_is_no_gradient(torch):
         "has changed the size of value": lambda g: g.norm(),
         "has changed the type of value": lambda g: g.double(),
     }
-    for message, hook in wrong.items():
-        for make in (lambda x: x, lambda x: x * 1):
+    more = [("has changed the size of value", lambda g, shape=shape: g.sum().expand(shape)) for shape in ((1,), (1, 2))]
+    for message, hook in [*wrong.items(), *more]:
+        for make in (lambda x: x, lambda x: x * 1, lambda x: x.view(1, 2)[0], lambda x: torch.stack(x.unbind())):
             h = make(leaf(torch))
             h.register_hook(hook)
             raises(message, h.sum().backward, (TypeError, RuntimeError))

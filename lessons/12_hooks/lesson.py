@@ -15,7 +15,7 @@
 #
 # **One branch of your network has gradients that explode. You add a hook that cuts them off, a single line, and the branch is quiet. But now the rest of the network hardly learns, although your line never mentions it. You delete the line, and everything learns again.**
 #
-# A *hook* is a function of yours that the backward pass calls, or a module. With hooks, people look into a training that they did not write. They log gradients, clip them, set some to 0, or find the place where a NaN is born. There are several kinds, and three questions about each: when is it called, what is it given, and what happens to what it returns?
+# A *hook* is a function of yours that the backward pass calls, or a module. With hooks people log gradients, clip them, set some to 0, or find the place where a NaN is born. There are several kinds, and three questions about each: when is it called, what is it given, and what happens to what it returns?
 #
 # After this lesson you can
 #
@@ -131,16 +131,6 @@ L.run(stepped, lambda grad: grad.clamp_(-0.01, 0.01), after="12.p2")
 # > **The rule.** A hook may return another gradient. It may not change the one that it is given.
 
 # %% [markdown]
-# Registering a hook gives you a *handle*. Its `remove()` takes the hook away again. In a `with` statement that happens at the end.
-
-# %%
-x = torch.tensor(2.0, requires_grad=True)
-with x.register_hook(lambda grad: grad * 10):
-    (x * 3).backward()  # brings 30
-(x * 3).backward()  # brings 3
-print("x.grad is", x.grad)
-
-# %% [markdown]
 # ## A tensor is used twice: how often is its hook called?
 #
 # `h` below is used twice, so two gradients come back to it. And it has three hooks.
@@ -187,9 +177,22 @@ L.run(through_an_edit, after="12.p3")
 # The first hook stays with the old node. It is given the gradient of the *old* value, which the ReLU has masked. `retain_grad()` asks for the gradient of the tensor as it is in the end, and moves along.
 
 # %% [markdown]
+# On a *view* it is worse. An edit gives the view a new node on a new way back (lesson 08), and its old node is not on this way:
+
+# %% tags=["C12.3"]
+part = (torch.ones(2, requires_grad=True) * 3)[:1]
+part.register_hook(lambda grad: print("registered before:", grad))
+part.mul_(2)
+part.register_hook(lambda grad: print("registered after: ", grad))
+part.sum().backward()
+
+# %% [markdown]
+# The first hook was not called at all. Register hooks after the last edit.
+
+# %% [markdown]
 # ## Can a hook change one of two branches?
 #
-# Suppose two *heads* (the last parts of a network) read the same features `h`. The first is to name what is in a picture. The second names the camera that took it, and the features should tell it as little as possible. The recipe is called **gradient reversal**: the gradient that comes back from the second head changes its sign. Here the first head sends 5, and the second sends 3. We hang the hook on `h` itself, and then on a tensor of the second head's own, `h * 1`:
+# Suppose two *heads*, the last parts of a network, read the same features `h`. The first names what is in a picture. The second names the camera that took it, and the features should tell it as little as possible. In **gradient reversal**, the gradient that comes back from the second head changes its sign. Here the first head sends 5, and the second sends 3. We hang the hook on `h` itself, and then on a tensor of the second head's own, `h * 1`:
 
 # %% tags=["C12.2"]
 def turn(grad):
@@ -284,7 +287,7 @@ L.run(five, after="12.p4")
 L.run(L.stage.order, after="12.p4")
 
 # %% [markdown] tags=["tells"]
-# **Which hook for what?** To log, clip, mask or reverse a gradient on its way: `tensor.register_hook`. To do something with a parameter when its gradient is there: `register_post_accumulate_grad_hook`. To read or change what goes into a layer or comes out of it: a hook of the module. For a node whose result has no name: hooks of the node.
+# **Which hook for what?** Most often you want `tensor.register_hook`, for a gradient on its way, or `register_post_accumulate_grad_hook`, for a parameter whose gradient is there. Hooks of nodes are for results that have no name.
 
 # %% [markdown]
 # ## What is a node's hook given, and what may it return?
@@ -359,7 +362,7 @@ for p in weights.values():
 print(weights)
 
 # %% [markdown]
-# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The product saved `w2` for the gradient of its other factor, and it sends both gradients in one run. So when the hook of `w2` is called, the product has run.
+# No error, and `w1` moved by 0.1 · 6, where 6 is 3 times the *old* `w2`. The product saved `w2`, and it sends both of its gradients in one run. So when the hook of `w2` is called, the product has run.
 #
 # > **The rule.** When a post-accumulate hook of a weight is called, each node that sends this weight a gradient in this pass has run.
 #
@@ -376,7 +379,7 @@ L.run(too_early, *weights.values())
 # %% [markdown]
 # ## When does a wrong hook raise?
 #
-# A lambda returns its last value, so a one-line logger may hand back something without meaning to. And a hook may hang on the wrong tensor. Here are five wrong hooks; `x` and `f` are the leaf and the branch of `block`.
+# A lambda returns its last value, so a one-line logger may hand back something. And a hook may be on the wrong tensor. Here are five wrong hooks; `x` and `f` are the leaf and the branch of `block`.
 
 # %%
 norms, register = {}, {
@@ -411,7 +414,7 @@ for letter in register:
 # %% [markdown]
 # ## Where is a NaN born?
 #
-# We want the square root where x is positive, and 0 elsewhere. `where` picks, and the values are right. But the gradient has a NaN in it. In a large network you would see the NaN in a weight a thousand lines away. So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source.
+# We want the square root where x is positive, and 0 elsewhere. `where` picks, and the values are right, but the gradient has a NaN in it. So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source. (Registering a hook gives you a *handle*. Its `remove()`, or the end of a `with`, takes the hook away.)
 
 # %%
 def guard(name, tensor):
@@ -544,8 +547,6 @@ L.run(identities, after="12.p9")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It passes neither of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
-#
-# The identities have a price, and the purple frames show it: `out` is a view that a custom Function made. Such a view may not be edited in place (lesson 08).
 
 # %% [markdown]
 # ## Exercises: which cure?
@@ -627,20 +628,20 @@ L.check("12.5", happens)
 #
 # - **C12.11** A hook that changes its gradient in place can change what another tensor receives, without any error.
 # - **C12.1** A tensor's hooks are called once in a pass, with the whole sum of its gradient, or with None if its node runs and no gradient has come to it, in the order of registration; each gets what the one before returned, and None leaves the gradient as it is.
-# - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one.
-# - **C12.2** A hook changes what reaches everything that its tensor was computed from; a branch whose own gradient is to be changed needs a tensor of its own.
+# - **C12.3** A hook that was registered before an in-place edit gets the gradient of the old value, while retain_grad() moves along and keeps that of the new one; on a view that was edited, it is not called for what is computed afterwards.
+# - **C12.2** A hook that returns another gradient changes what reaches everything that its tensor was computed from; a branch whose own gradient is to be changed needs a tensor of its own.
 # - **C12.4** The order is: hooks of the tensor, retain_grad(), prehooks of its node, the node, hooks of the node; at a leaf: hooks of the tensor, prehooks of the accumulator, the accumulation, post-accumulate hooks, hooks of the accumulator.
 # - **C12.5** A node's prehook gets the gradients that came, as a tuple; its hook also gets those that go on, where an operation has None for an operand that needs none; a tuple that is returned takes the place of the first argument.
 # - **C12.6** A post-accumulate hook gets the parameter and not the gradient, after the gradient was added to `.grad`, and it may not return the gradient.
 # - **C12.8** autograd.grad calls the hooks of the tensors that it passes and of the one that it was asked for, and no post-accumulate hooks.
 # - **C12.7** A post-accumulate hook may step its parameter and clear `.grad` in the middle of a pass: the other gradients are those at the old parameters, and in a chain of layers only one parameter has a `.grad` at a time.
-# - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape; anything else raises at backward, not at registration.
+# - **C12.12** A hook of a tensor must return None or a tensor of the gradient's shape and dtype; anything else raises at backward, not at registration.
 # - **C12.13** A handle in a `with` statement takes its hook away at the end, also when the pass failed.
 # - **C12.9** A module's forward hook is called for `m(x)` and not for `m.forward(x)`, and a tensor that it returns takes the output's place.
 # - **C12.10** A full backward hook gets the gradients of a module's inputs and outputs and none of its parameters'; when no input requires grad, it gets None for them.
 #
 # **What PyTorch does differently:** a hook that names its own result, as in `h.register_hook(lambda g: g * h)`, is never freed there; our collector finds it. Name `d = h.detach()` instead. **Left out:** hooks that wait for several tensors, and hooks of all modules at once.
 #
-# **Read on in our engine:** `course_lib/engine/hooks.py`, a page.
+# **Read on in our engine:** `course_lib/engine/hooks.py`.
 #
 # **Next:** [lesson 13](13_double_backward.ipynb), gradients of gradients. What hooks do is recorded there like the rest.

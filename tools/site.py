@@ -2,22 +2,23 @@
 
     python tools/site.py [--out FOLDER] [--lite]
 
-The pages are the committed notebooks with their outputs, and pages made here: the front page (docs/site/index.md), an
-index of errors from `explain`'s rows, each with a message that a program has just raised, the instruments' docstrings,
-and the engine's source. Sphinx with myst-nb and furo puts them together: `course.py setup --docs` installs these.
+The pages are the committed notebooks with their outputs, and pages made here: the front page (docs/site/index.md), a
+page for each message that `explain` knows (tools/messages.py), the instruments' docstrings, and the engine's source.
+Where README names an address, the pages link to it. Sphinx with myst-nb and furo puts them together: `course.py setup
+--docs` installs these.
 """
 
 import argparse
-import contextlib
+import datetime
 import html
 import importlib
 import inspect
-import io
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +32,6 @@ MENDED = (  # what a screen reader misses in the theme's pages; pictures far dow
 )
 DOCUMENTS = ("questions", "puzzles")  # pages of docs/ that are shown as they are
 GUIDES = ("classroom", "in_the_browser")  # and those whose links into the repository lead nowhere here
-ASKED_FIRST = (7, 8, 6, 2, 5, 3)  # lessons whose messages people meet most often
 
 
 def lessons():
@@ -41,7 +41,7 @@ def lessons():
     return [(n, title, about, int(minutes), file) for n, title, file, about, minutes in re.findall(row, readme, re.M)]
 
 
-SAMPLE = "07.3", "uncounted"  # an exercise, and one of its wrong answers
+SAMPLE = "07.2", "uncounted"  # an exercise, and one of its wrong answers
 
 
 def sample():
@@ -60,86 +60,112 @@ def sample():
     return f"```python\n{wrong.strip()}\n```\n\n```{{raw}} html\n{shown.html}\n```"
 
 
-LITE = ' Or install nothing, and <a href="lite/index.html">run the lessons in your browser</a>.'
+LITE = "lite/notebooks/index.html?path="  # a notebook of what `make lite` builds, put below the site
+RUN = ("Click into it and press **Shift+Enter** to run it and go on to the next one. "
+       "Run the cells from the top to the bottom.")  # fmt: skip
+READ = "Below it stands what it printed and drew when it was run."  # on the site no cell runs
+
+
+def published(root=ROOT):
+    """(address of the repository, of the site), as tools/address.py has written them; two empty texts before that."""
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    return tuple(
+        found[1] if (found := re.search(rf'^{name}: "(.+)"$', citation, re.MULTILINE)) else ""
+        for name in ("repository-code", "url")
+    )
+
+
+def edition():
+    """The version, and the day of the last commit, or today where there is no git."""
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        version = tomllib.load(file)["project"]["version"]
+    asked = subprocess.run(["git", "log", "-1", "--format=%cs"], cwd=ROOT, capture_output=True, text=True)
+    day = asked.stdout.strip() if asked.returncode == 0 else ""
+    day = datetime.date.fromisoformat(day) if day else datetime.date.today()
+    return f"Version {version}, {day.day} {day:%B %Y}"
+
+
+def clone(root=ROOT):
+    """README's lines for how to get the course: with an address, or in a copy of the repository."""
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"<!-- address:clone -->\n(.*?)<!-- /address -->", readme, re.DOTALL)[1].strip()
+    return block.partition("\n\nYou can also")[0]  # read here, as they do already
 
 
 def front_page(lite=False):
     """docs/site/index.md with its tables filled in; with a link to the course for the browser, if that lies below."""
+    from tools.messages import messages
+
     text = (PAGES / "index.md").read_text(encoding="utf-8")
     rows = [f"| [{n} {title}](notebooks/{file}.ipynb) | {about} | {m} |" for n, title, about, m, file in lessons()]
     whole = [(n, m) for n, _, _, m, _ in lessons() if n.isdigit()]
     hours = round(sum(m for *_, m, _ in lessons()) / 60)
     files = (ROOT / "course_lib" / "engine").glob("*.py")
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    repository, site = published()
+    buttons = ["[Read lesson 00 now](notebooks/00_start_here.ipynb)", "[Look up a message](errors.md)"]
+    buttons += ['<a href="lite/index.html">Run it in your browser</a>'] * lite
+    buttons += [f"[Repository]({repository})"] * bool(repository)
     values = {
         "LESSONS": "\n".join(["| lesson | about | minutes, with its exercises |", "| --- | --- | --- |", *rows]),
         "TOTAL": f"{len(whole)} lessons and {len(rows) - len(whole)} optional parts, some {hours} hours in all.",
         "LESSON_TREE": "\n".join(f"notebooks/{file}" for *_, file in lessons()),
         "COUNT": str(len(whole)),
+        "MESSAGES": str(len(messages())),
         "HOURS": str(round(sum(m for n, m in whole if n <= "05") / 60)),
         "ENGINE_LINES": f"{lines:,}",
-        "CARD": sample(),
-        "LITE": LITE if lite else "",
+        "EXERCISE": sample(),
+        "BUTTONS": "\n".join(buttons),
+        "CLONE": clone(),
+        "EDITION": edition(),
+        "CARD": f"{site}_static/card.png",  # a whole address, where there is one: nobody shows another picture
     }
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text
 
 
-def raised(program):
-    """The error, or the warning, that a program of tools/explain_cures.py ends with; None."""
-    from tools.explain_cures import run
+def card():
+    """The picture that a link to the site is shown with, 1200 by 630: the five lines, and what they leave behind."""
+    from tools.build_notebooks import as_png
 
-    with contextlib.redirect_stderr(io.StringIO()):  # anomaly mode prints where the forward call stood
-        return run(importlib.import_module("course_lib"), program)
-
-
-def error_index():
-    """A page: each message, what it means, what cures it, what only silences it, the lesson."""
-    from backscope.explaining.report import LESSONS, explain
-    from tools.explain_cures import CURES
-
-    files = {int(n): file for n, _, _, _, file in lessons() if n.isdigit()}
-    by_lesson = {}
-    for _, program, _ in CURES:
-        error = raised(program)
-        told, title = explain(error), f"{type(error).__name__}: {error}"
-        by_lesson.setdefault(told.row.lesson, {}).setdefault(title, told)
-    count = sum(map(len, by_lesson.values()))
-    lines = [
-        "# You saw this message",
-        "",
-        f"{count} messages of PyTorch's autograd, in PyTorch's words (numbers and shapes are those of a small "
-        "program). Search this page with your browser for a piece of yours, or paste it into `explain(\"…\")`. Each "
-        "cure is run in CI, on our engine and on PyTorch.",
-    ]
-    order = [number for number in ASKED_FIRST if number in by_lesson]
-    order += sorted((number for number in by_lesson if number not in order), key=lambda n: (n is None, n))
-    for lesson in order:
-        title = f"Lesson {lesson:02d}: {LESSONS[lesson]}" if lesson is not None else "Before autograd"
-        lines += ["", f"## {title}", ""]
-        if lesson in files:
-            lines += [f"[Read the lesson](notebooks/{files[lesson]}.ipynb)", ""]
-        for message, told in by_lesson[lesson].items():
-            lines += ["<details><summary>" + html.escape(" ".join(message.split())) + "</summary>", ""]
-            lines += [f"<p>{code(' '.join(sentence for sentence in told.what if sentence))}</p>"]
-            if told.cures:
-                lines += ["<p><strong>What cures it</strong></p>", bullets(told.cures)]
-            if told.silences:
-                lines += ["<p><strong>What only silences it</strong></p>"]
-                lines += [bullets(f"{what}: {cost}." for what, cost in told.silences)]
-            lines += ["</details>", ""]
-    return "\n".join(lines) + "\n"
+    index = (PAGES / "index.md").read_text(encoding="utf-8")
+    lines = re.search(r"```python\n(.*?)```", index, re.DOTALL)[1].splitlines()
+    picture = (ROOT / "docs" / "picture.svg").read_text(encoding="utf-8")
+    wide, high = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', picture).groups())
+    picture = picture[: picture.index(">")].partition(" width=")[0] + (
+        f' x="590" y="{355 - 570 * high / wide / 2}" width="570" height="{570 * high / wide}" '
+        f'viewBox="0 0 {wide} {high}" font-family="x"' + picture[picture.index(' font-size="'):]
+    )
+    words = "".join(
+        f'<text x="60" y="{270 + 44 * k}" font-size="25" font-family="DejaVu Sans Mono">{html.escape(line)}</text>'
+        for k, line in enumerate(lines)
+    ).replace("x=\"60\" y", 'xml:space="preserve" x="60" y')
+    return as_png(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" viewBox="0 0 1200 630" font-family="x" '
+        'fill="#1B2228"><rect width="1200" height="630" fill="#FFFFFF"/>'
+        '<text x="60" y="105" font-size="56" font-weight="700">autograd, seen from the inside</text>'
+        '<text x="60" y="160" font-size="28" fill="#56616B">What does backward() do? Run a line, and see what it left '
+        f'behind.</text>{words}<text x="60" y="510" font-size="23" fill="#B3261E">RuntimeError: … modified by an</text>'
+        f'<text x="60" y="544" font-size="23" fill="#B3261E">inplace operation</text>{picture}</svg>'
+    )
 
 
-def bullets(sentences):
-    """Sentences as a list in HTML."""
-    return "<ul>" + "".join(f"<li>{code(sentence)}</li>" for sentence in sentences) + "</ul>"
-
-
-def code(sentence):
-    """A sentence in HTML, with what stands in backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(" ".join(sentence.split())))
+def opener(number, title, file, lite):
+    """What stands below a lesson's first words: it is read here, and run elsewhere."""
+    repository, _ = published()
+    ways = [f'<a href="../{LITE}{file}.ipynb">in your browser</a>'] * lite
+    if repository:
+        colab = repository.replace("https://github.com", "https://colab.research.google.com/github")
+        ways += [f'<a href="{colab}/blob/main/notebooks/{file}.ipynb">in Colab</a>']
+    home = '<a href="../index.html">a copy of the course</a>'
+    ways += [f"with <code>make open</code> in {home}, under <em>{html.escape(f'{number} {title}')}</em>"]
+    return (
+        "```{raw} html\n"
+        '<p class="open-lesson"><strong>Open this lesson</strong> to predict, run and be checked: '
+        f"{', or '.join(ways)}. "
+        "Here you read it with its outputs.</p>\n```"
+    )
 
 
 def at_work():
@@ -203,22 +229,31 @@ def without_links_out(text, known):
 
 def gather(folder, lite):
     """All pages in one folder, ready for Sphinx."""
+    from tools import messages
+
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "_static").mkdir(parents=True)
     (folder / "docs").mkdir()
     (folder / "notebooks").mkdir()
     shutil.copy(PAGES / "conf.py", folder)
+    (folder / "messages").mkdir()
     for name in ("course.css", "node.svg"):
         shutil.copy(PAGES / name, folder / "_static")
+    (folder / "_static" / "messages.js").write_text(messages.script(), encoding="utf-8")
+    (folder / "_static" / "card.png").write_bytes(card())
     shutil.copy(ROOT / "docs" / "picture.svg", folder)
     files = [file for *_, file in lessons()] + ["90_gallery"]
     known = {f"{file}.ipynb" for file in files} | {f"{name}.md" for name in (*DOCUMENTS, *GUIDES, "errors", "at_work")}
+    about = {file: (number, title) for number, title, _, _, file in lessons()}
     for file in files:
         notebook = json.loads((ROOT / "notebooks" / f"{file}.ipynb").read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 text = "".join(cell["source"]).replace("[all lessons](home.ipynb)", "[all lessons](../index.md)")
-                cell["source"] = without_links_out(text, known | {"index.md"})
+                cell["source"] = without_links_out(text.replace(RUN, READ), known | {"index.md"})
+        if file in about:
+            told = {"cell_type": "markdown", "id": "open-this-lesson", "metadata": {}}
+            notebook["cells"].insert(1, {**told, "source": opener(*about[file], file, lite)})
         (folder / "notebooks" / f"{file}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     for name in DOCUMENTS:
         shutil.copy(ROOT / "docs" / f"{name}.md", folder / "docs")
@@ -226,7 +261,11 @@ def gather(folder, lite):
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         (folder / "docs" / f"{name}.md").write_text(without_links_out(text, known), encoding="utf-8")
     (folder / "index.md").write_text(front_page(lite), encoding="utf-8")
-    (folder / "errors.md").write_text(error_index(), encoding="utf-8")
+    numbered = {int(number): file for file, (number, _) in about.items() if number.isdigit()}
+    (folder / "errors.md").write_text(messages.index(numbered), encoding="utf-8")
+    for message in messages.messages():
+        page = messages.page(message, numbered)
+        (folder / "messages" / f"{message.page}.md").write_text(page, encoding="utf-8")
     (folder / "at_work.md").write_text(without_links_out(at_work(), known), encoding="utf-8")
     (folder / "api.md").write_text(api(), encoding="utf-8")
     engine_pages(folder / "engine")

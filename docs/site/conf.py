@@ -27,3 +27,13 @@ html_theme_options = {
 }
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
+
+
+def setup(app):
+    """Give the search page what it finds messages with; no other page needs it."""
+
+    def search(app, pagename, *rest):
+        if pagename == "search":
+            app.add_js_file("messages.js", loading_method="defer")
+
+    app.connect("html-page-context", search)

@@ -1,20 +1,23 @@
 """The site of `make site`: nothing from elsewhere, no broken link, readable on a telephone, quick, and accessible."""
 
 import re
+import struct
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.lab import screenshot, served, tool
+from tests.browser.lab import ROOT, screenshot, served, tool
+from tests.browser.wordings import WORDINGS
 
 LARGEST = 1_500_000  # bytes of a page with all that it loads
 SLOWEST = 1.0  # seconds until a lesson is there, on loopback
 NARROW = {"width": 360, "height": 780}
 EDGE = """() => Math.max(0, ...[...document.querySelectorAll('article section > *')].map(
   each => each.getBoundingClientRect().right))"""  # what is wider inside of these scrolls by itself
-SHOWN = ("index.html", "errors.html", "notebooks/07_version_counters.html", "notebooks/04_the_engine.html")
+MESSAGE = "messages/one-of-the-variables-needed-for-gradient-computation-has.html"
+SHOWN = ("index.html", "errors.html", MESSAGE, "notebooks/07_version_counters.html", "notebooks/04_the_engine.html")
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +108,81 @@ def test_the_stepper_turns_its_pages(address, page):
 
     assert card.inner_text() != before
     assert page.wrong == []
+
+
+@pytest.mark.parametrize("asked, title", WORDINGS)
+def test_the_search_puts_the_page_of_a_message_first(address, page, asked, title):
+    """With the shapes, devices and node names that people paste, or with a piece of the message only."""
+    page.goto(f"{address}search.html?q={quote(asked)}")
+    first = page.locator("#search-results ul.search li a").first
+    first.wait_for()
+
+    assert first.inner_text().startswith(title)
+    assert first.get_attribute("href").startswith("messages/")
+    assert page.wrong == []
+
+
+@pytest.mark.parametrize("asked, lesson", [("version counter", "07 "), ("what does retain_graph do", "06 ")])
+def test_the_search_for_a_topic_finds_its_lesson_first(address, page, asked, lesson):
+    """Only messages are taken for messages."""
+    page.goto(f"{address}search.html?q={quote(asked)}")
+    first = page.locator("#search-results ul.search li a").first
+    first.wait_for()
+
+    assert first.inner_text().startswith(lesson)
+
+
+def test_each_message_has_a_page_with_its_cure(site):
+    """Title, what happened, what cures it, what only silences it, the lesson; and the index leads to each of them."""
+    index = (site / "errors.html").read_text(encoding="utf-8")
+    there = sorted((site / "messages").glob("*.html"))
+    whole = (site / MESSAGE).read_text(encoding="utf-8")
+    parts = re.findall(r"<h2>(.*?)<", whole)
+
+    assert len(there) > 100
+    assert [path.name for path in there if f'href="messages/{path.name}"' not in index] == []
+    assert [path.name for path in there if "What happened" not in path.read_text(encoding="utf-8")] == []
+    assert parts == ["What happened", "What cures it", "What only silences it", "A small program that raises it",
+                     "The lesson"]  # fmt: skip
+
+
+def test_the_front_page_says_how_to_get_it(site):
+    """Five lines beside their picture, README's lines, version and date, what a link to it shows; no placeholder."""
+    text = (site / "index.html").read_text(encoding="utf-8")
+    card = (site / "_static" / "card.png").read_bytes()
+
+    assert "a.backward()" in re.sub(r"<[^>]+>", "", text) and "picture.svg" in text
+    assert "make open" in re.sub(r"<[^>]+>", "", text)
+    assert "Read lesson 00 now" in text
+    assert re.search(r"Version \d+\.\d+\.\d+, \d+ \w+ 20\d\d", text)
+    assert re.search(r'<meta[^>]*content="[^"]{60,}"[^>]*name="description"', text)
+    assert re.search(r'<meta[^>]*content="[^"]*_static/card.png"[^>]*property="og:image"', text)
+    assert struct.unpack(">II", card[16:24]) == (1200, 630) and len(card) < 200_000
+    assert not re.search(r"OWNER|\{[A-Z_]+\}", text)
+
+
+def test_lessons_say_where_they_can_be_run(site):
+    """No page tells people to press keys on what does not run here; each lesson says how to open it."""
+    lessons = [path for path in (site / "notebooks").glob("*.html") if not path.name.startswith("90")]
+
+    assert [name for name in pages(site) if "Shift+Enter" in (site / name).read_text(encoding="utf-8")] == []
+    assert [path.name for path in lessons if "Open this lesson" not in path.read_text(encoding="utf-8")] == []
+
+
+def test_an_address_makes_links(tmp_path, monkeypatch):
+    """What tools/address.py writes is on the front page, in its picture's address, and in each lesson."""
+    maker = tool("site")
+    for name in ("README.md", "CITATION.cff", "docs/elsewhere.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    tool("address").write("Some-One/course.x", tmp_path)
+    monkeypatch.setattr(maker, "published", lambda real=maker.published: real(tmp_path))
+    monkeypatch.setattr(maker, "clone", lambda real=maker.clone: real(tmp_path))
+    front = maker.front_page(lite=True)
+    opener = maker.opener("07", "Version counters", "07_version_counters", True)
+
+    assert "[Repository](https://github.com/Some-One/course.x)" in front
+    assert '"https://some-one.github.io/course.x/_static/card.png"' in front
+    assert "git clone https://github.com/Some-One/course.x" in front and "In a copy" not in front
+    assert "colab.research.google.com/github/Some-One/course.x/blob/main/notebooks/07_version_counters.ipynb" in opener
+    assert 'href="../lite/notebooks/index.html?path=07_version_counters.ipynb"' in opener

@@ -214,7 +214,7 @@ class Lesson:
         ]
         for id, title in BUILT.items():
             id = f"{self.number}.b" if id == "b" else id
-            if id.startswith(f"{self.number}.") and (entry := self.kept.entry(id)):
+            if id.startswith(f"{self.number[:2]}.") and (entry := self.kept.entry(id)):
                 outcome = ex.CORRECT if entry.get("solved") is True else entry.get("outcome", ex.NOT_ATTEMPTED)
                 lines.append(f"  {id:5}  {outcome!s:18}  {count(entry, 'tries'):5}  {'':5}  {title}")
         show_card(cards.table("\n".join(lines)))

@@ -1,4 +1,4 @@
-"""Exercise 13.3: A Hessian times a vector."""
+"""Exercise 13.1: A Hessian times a vector."""
 
 import inspect
 import random
@@ -174,7 +174,7 @@ ZERO_3 = ("if not g.requires_grad:", "    return torch.zeros_like(x)")
 SECOND_3 = "return torch.autograd.grad(g, x, v, materialize_grads=True)[0]"
 
 EXERCISE = Exercise(
-    id="13.3", kind="write a row", title="A Hessian times a vector", minutes=6, difficulty=2,
+    id="13.1", kind="write a row", title="A Hessian times a vector", minutes=6, difficulty=2,
     question="Return the Hessian of f at x times v: no table, no .grad touched, zeros for a straight f; errors come "
     "out.",
     name="hessian_times", starter=STARTER_3,

@@ -1,4 +1,4 @@
-"""Exercise 13.5: learn the learning rate."""
+"""Exercise 13.3: learn the learning rate."""
 
 import functools
 
@@ -111,7 +111,7 @@ SOLVED_5 = STARTER_5.replace("(inner(w), w)", "(inner(w), w, create_graph=True)"
 )
 
 EXERCISE = Exercise(
-    id="13.5", kind="repair", title="Learn the learning rate", minutes=8, difficulty=3,
+    id="13.3", kind="repair", title="Learn the learning rate", minutes=8, difficulty=3,
     question="Steps on inner, then outer: right gradients for the caller's w and lr, and the caller's w untouched.",
     name="after_training", starter=STARTER_5,
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 13.1: which happens?"""
+"""Exercise 13.4: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -28,7 +28,7 @@ SLOPES = {  # of p, with g = 3 x² and its own slope in it
 
 
 def what_happens(torch, letter):
-    """Run a program of 13.1, then its last backward, and say which of the four outcomes it has."""
+    """Run a program of 13.4, then its last backward, and say which of the four outcomes it has."""
     values = [1.0, 2.0]
     x, wanted = leaf(torch, values), [SLOPES[letter](value) for value in values]
     steps = ("y = (x**3).sum()", *PROGRAMS[letter].split("; "), "p.backward()")
@@ -39,14 +39,14 @@ def what_happens(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="13.1", title="Which happens?", minutes=7, difficulty=2, puzzles=(18,),
+    id="13.4", title="Which happens?", minutes=7, difficulty=2, puzzles=(18,),
     question="Between `y = (x**3).sum()` and `p.backward()`: fine, raises now, raises at backward, or silently wrong?"
     "\n\n" + "\n".join(f"- {letter}: `{program}`" for letter, program in PROGRAMS.items()),
     hints=(
         "Ask first: has g a history? Then: has p one, if g has none?",
         "C and D: what is in x.grad before p.backward() adds to it?",
         "E and F: what has the graph of g saved, and which of the two writes is refused on the spot?",
-        "G and H: the lesson has shown three kinds of zero, under 'Where calculus says zero'.",
+        "G and H: the lesson has shown three kinds of zero, where calculus says zero.",
     ),
     why="A and B have a plain g: alone it raises, beside y it is a constant and nobody notices. In C the first "
     "gradient is already in x.grad; D clears it, and g keeps its history. E writes over the x that the graph of g "

@@ -1,4 +1,4 @@
-"""Exercise 13.4: diagnose."""
+"""Exercise 13.5: diagnose."""
 
 import weakref
 
@@ -14,18 +14,19 @@ CHANGES = ("create_graph=True", "retain_graph=True", "autograd.grad", "materiali
 
 
 def leaves_rings(torch, change):
-    """A: is a step still there when all its names are gone?"""
+    """A: is the x of a step still there when all its names are gone, and the gradients of the weights cleared?"""
 
     def step():
-        w = leaf(torch, [1.0, 2.0])
-        y = (w**3).sum()
+        w, x = leaf(torch, [2.0, 3.0]), leaf(torch, [1.0, 2.0])
+        score = (w * x**3).sum()
         if change == "autograd.grad":
-            g = torch.autograd.grad(y, w, create_graph=True)[0]
+            g = torch.autograd.grad(score, x, create_graph=True)[0]
         else:
-            y.backward(create_graph=True, retain_graph=True)
-            g = w.grad
-        (y + (g * g).sum()).backward()
-        return weakref.ref(w)
+            score.backward(create_graph=True, retain_graph=True)
+            g = x.grad
+        (w.sum() + (g * g).sum()).backward()
+        w.grad = None
+        return weakref.ref(x)
 
     with quiet(), no_collector():
         left = step()
@@ -115,13 +116,13 @@ def squeezed(text):
 
 
 EXERCISE = Diagnose(
-    id="13.4", title="Diagnose", minutes=5, difficulty=2, puzzles=(18,),
+    id="13.5", title="Diagnose", minutes=5, difficulty=2, puzzles=(18,),
     question="Six reports, six changes: which change cures each?",
     hints=(
         "Ask of each report: is something missing in a graph, is too much of it alive, or is it alive no longer?",
         "Each change is used once. Begin with the reports that quote an error.",
     ),
-    why="A is the ring from parameter to .grad to graph; B a gradient without a history; C an update that is not in "
+    why="A is the ring from x to .grad to graph; B a gradient without a history; C an update that is not in "
     "the graph; D a zero without a path; E a history cut inside a layer; F a graph that the first call released, and "
     "since plain numbers will do, retaining is enough.",
     right={"A": "autograd.grad", "B": "create_graph=True", "C": "a new tensor", "D": "materialize_grads=True",
@@ -135,10 +136,10 @@ EXERCISE = Diagnose(
     mistakes=(
         Mistake("already there", "A: create_graph=True is there. In backward() it is what closes the ring: .grad "
                 "gets a history.", {"A": "create_graph=True"}),
-        Mistake("keeps even more", "A: create_graph retains already. What is never let go here is a ring: the "
-                "parameter, its .grad, the graph of that.", {"A": "retain_graph=True"}),
-        Mistake("no write", "A: nothing is written in place. The parameter holds its .grad, and the .grad's history "
-                "holds the parameter.", {"A": "a new tensor"}),
+        Mistake("keeps even more", "A: create_graph retains already. What is never let go here is a ring: x, "
+                "its .grad, the graph of that.", {"A": "retain_graph=True"}),
+        Mistake("no write", "A: nothing is written in place. x holds its .grad, and the .grad's history holds x.",
+                {"A": "a new tensor"}),
         Mistake("kept, not recorded", "B: a retained graph does not give the gradient a history. The penalty stays a "
                 "constant.", {"B": "retain_graph=True"}),
         Mistake("the function is not it", "B: with either function the gradient is a plain number, unless you ask "

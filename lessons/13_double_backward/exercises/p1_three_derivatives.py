@@ -57,5 +57,5 @@ EXERCISE = Predict(
                 "so.", [1, 3]),
         Mistake("none", "Then every gradient is a plain number. The program stops at call 2.", []),
     ),
-    reveals=("only the second 12 has a `grad_fn`", "the last derivative needs no history"),
+    reveals=("the second pass has nowhere to begin", "the last derivative needs no history"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 09.5: A bug report: validation runs out of memory."""
+"""Exercise 09.3: A bug report: validation runs out of memory."""
 
 import random
 import weakref
@@ -21,7 +21,7 @@ def check(answer, torch):
 
 
 def judged_epoch(answer, torch, w, batches):
-    """The verdict about one run over the batches of 09.5, or None when it is right."""
+    """The verdict about one run over the batches of 09.3, or None when it is right."""
     before = None if w.grad is None else w.grad.tolist()
     weight = w.item()
     truth = sum((weight * batch) ** 2 for batch in batches)
@@ -71,7 +71,7 @@ def _alive(references):
 EVAL = "def evaluate(torch, loss_of, batches):\n"
 
 EXERCISE = Exercise(
-    id="09.5", kind="diagnose", title="A bug report: validation runs out of memory", minutes=8, difficulty=2,
+    id="09.3", kind="diagnose", title="A bug report: validation runs out of memory", minutes=8, difficulty=2,
     puzzles=(16,),
     question="Return the total of `loss_of(batch)` over all batches as a Python number, with at most one batch's "
     "activations alive at a time (they are gone when the next forward begins), and leave every `.grad` alone.",

@@ -1,53 +1,66 @@
-"""Exercise 09.p4: a write under no_grad."""
+"""Exercise 09.p2: three products."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.shared import number_or_error
 
-from .p1_three_ways_to_write_30 import number_or_error
+PRODUCTS = {
+    "A": lambda x: x * x.detach(),
+    "B": lambda x: x * x.clone(),
+    "C": lambda x: x.detach() * x.clone(),
+}
 
 
 def read(answer):
-    """A number or "error"; also as a tensor or a list of one."""
-    one = answer[0] if isinstance(answer, list | tuple) and len(answer) == 1 else answer
-    found = number_or_error(one)
-    return 0.0 if found == "none" else None if isinstance(found, str) and found != "error" else found
+    """The gradient of each of the three products."""
+    return [number_or_error(each) for each in answer] if isinstance(answer, list | tuple) and len(answer) == 3 else None
 
 
 def truth(torch):
-    """Run the program of the question."""
-    x = torch.tensor([3.0], requires_grad=True)
-    y = (x * x).sum()
-    with torch.no_grad():
-        x.mul_(10)
-    try:
-        y.backward()
-    except RuntimeError:
-        return "error"
-    return x.grad.item()
+    """Run backward from each product."""
+    found = []
+    for compute in PRODUCTS.values():
+        x = torch.tensor([3.0], requires_grad=True)
+        try:
+            compute(x).sum().backward()
+            found.append(x.grad.item())
+        except RuntimeError:
+            found.append("error")
+    return found
+
+
+def what_to_look_at(answer, truth):
+    """How many entries are right, and which are not."""
+    wrong = [name for name, one, other in zip(PRODUCTS, read(answer), truth, strict=True) if one != other]
+    return (f"{3 - len(wrong)} of 3 are right; look again at {', '.join(wrong)}. Which of the two factors leads back "
+            "to x? Each that does adds the value of the other one, which is 3.")  # fmt: skip
 
 
 EXERCISE = Predict(
-    id="09.p4", title="A write under no_grad", minutes=1, difficulty=2, puzzles=(21,),
-    question="`x` is 3 and `y = (x * x).sum()`. Then `x.mul_(10)` runs under `no_grad`, and then `y.backward()`. What "
-    'is `x.grad`: a number, or "error"?',
+    id="09.p2", title="Three products", minutes=2, difficulty=2, puzzles=(9, 15),
+    question="`x` is 3. What is `x.grad` after backward from A `x * x.detach()`, B `x * x.clone()`, "
+    'C `x.detach() * x.clone()`: a number, or "error"?',
     hints=(
-        "Was y computed inside of the block, or before it?",
-        "A write changes memory and moves a counter. Which of these two has to do with recording?",
+        "Each factor that leads back to x adds the value of the other factor to the gradient.",
+        "Which of detach and clone is an operation that is recorded?",
     ),
-    solution='answer = "error"\n',
-    why="no_grad stops the recording. The write is counted as everywhere else, and the product kept x at version 0.",
-    alternatives=('answer = "Raises"\n', 'answer = ["error"]\n'),
-    read=read, truth=truth, wanted='A number is wanted, or "error".',
-    shown="The write was counted, and the check of lesson 07 found it.",
-    otherwise="The slope of x * x is twice x. Which x would backward read, and would it read it unchecked?",
+    solution="answer = [3, 6, 3]\n",
+    why="detach cuts the path of one factor. clone is recorded, so its factor leads to x.",
+    alternatives=("answer = (3.0, 6.0, 3.0)\n", 'answer = ["3", "6", "3"]\n'),
+    read=read, truth=truth, wanted='A list of three is wanted, such as [1, 2, "error"].',
+    shown="One of the two exits leads out of the graph, and the other does not.",
+    otherwise=what_to_look_at,
     mistakes=(
-        Mistake("the old value", "6 would need the old x, but the product kept x itself and no copy, and x is "
-                "overwritten.", 6),
-        Mistake("not counted", "60 would need a write that nobody counts, such as one through `.data`. Is no_grad like "
-                "that?", 60),
-        Mistake("no graph", "y was computed before the block, so it has its graph. The block concerns what is computed "
-                "inside.", 0),
-        Mistake("recorded", "The product by 10 is not recorded, so it has no slope that could take part.", 600),
+        Mistake("clone is a way out", "B and C: copying is an operation. It is recorded, and gradients go back through "
+                "it.", [3, 3, "error"]),
+        Mistake("nothing is cut", "The values are those of x * x in all three. But a detached factor counts as a "
+                "constant, and adds no slope.", [6, 6, 6]),
+        Mistake("one cut is enough", "C: the first factor is cut, and the second is not: it is a clone, which leads to "
+                "x.", [3, 6, "error"]),
+        Mistake("everything is cut", "A: `x.detach()` is a new tensor. The first factor is still `x` itself, with its "
+                "path.", ["error", 6, "error"]),
+        Mistake("a copy is a constant", "B: the copy has numbers of its own, and still a history: it was computed from "
+                "x.", [3, 3, 3]),
     ),
-    reveals=("The counting goes on", "An update that comes too early", "under the same counter"),
+    reveals=("both factors lead to `x`", "Copying is an operation", "stop-gradient"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 09.3: carry the state."""
+"""Exercise 09b.1: carry the state."""
 
 import math
 import random
@@ -21,7 +21,7 @@ def check(answer, torch):
 
 
 def judged_steps(answer, torch, inputs, w):
-    """The verdict about one training run of 09.3, or None when it is right."""
+    """The verdict about one training run of 09b.1, or None when it is right."""
     length, start, arrivals = len(inputs), w.item(), []
     w.register_hook(lambda grad: arrivals.append(grad.item()))
     try:
@@ -70,7 +70,7 @@ LOOP = "    for x in inputs:\n"
 STATE = "        h = torch.tanh(w * h + x)\n"
 
 EXERCISE = Exercise(
-    id="09.3", kind="repair", title="Carry the state", minutes=5, difficulty=2, puzzles=(7, 8),
+    id="09b.1", kind="repair", title="Carry the state", minutes=5, difficulty=2, puzzles=(7, 8),
     question="Repair the loop with one call: each step learns from its own loss, and the state arrives from the step "
     "before as a number. Return the last state.",
     name="train", starter=TRAIN + LOOP + STATE + "        (h * h).sum().backward()\n    return h\n",

@@ -1,4 +1,4 @@
-"""Exercise 09.6: two states, in windows."""
+"""Exercise 09b.2: two states, in windows."""
 
 import copy
 
@@ -124,7 +124,7 @@ SOLUTION = BEGIN + """\
 ZEROS, CUT = "torch.zeros(inputs.shape[1], cell.hidden_size)", "h, c, loss = h.detach(), c.detach(), 0.0"
 
 EXERCISE = Exercise(
-    id="09.6", kind="repair", title="Two states, in windows", minutes=10, difficulty=2, puzzles=(7, 8),
+    id="09b.2", kind="repair", title="Two states, in windows", minutes=10, difficulty=2, puzzles=(7, 8),
     question="Train an LSTM cell with truncated backpropagation through time: one backward pass for each window, a "
     "shorter one at the end included; both states go on as values, and come back without a history.",
     name="train_in_windows", starter=STARTER,

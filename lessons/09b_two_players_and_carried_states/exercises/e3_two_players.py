@@ -1,4 +1,4 @@
-"""Exercise 09.4: two players."""
+"""Exercise 09b.3: two players."""
 
 import random
 
@@ -100,7 +100,7 @@ def refused_pass(error, d_moved):
 GAN = "def play(torch, g, d, z, real, lr):\n"
 
 EXERCISE = Exercise(
-    id="09.4", kind="repair", title="Two players", minutes=10, difficulty=3, puzzles=(9,),
+    id="09b.3", kind="repair", title="Two players", minutes=10, difficulty=3, puzzles=(9,),
     question="d lowers `d * fake - d * real`, then g (fake = g * z) lowers `-(d * fake)` as scored by the new d. Each "
     "moves by a counted in-place write of -lr times the gradient of its own loss, in every call. "
     "At the first, neither has a `.grad`.",

@@ -1,4 +1,4 @@
-"""Exercise 09.p2: A state that is carried over."""
+"""Exercise 09b.p1: A state that is carried over."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -25,7 +25,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="09.p2", title="A state that is carried over", minutes=1, difficulty=2, puzzles=(7,),
+    id="09b.p1", title="A state that is carried over", minutes=1, difficulty=2, puzzles=(7,),
     question='In which step does the backward pass of the recurrent loop raise: 0, 1, 2 or "never"?',
     hints=(
         "What does a backward pass do to the slots of the nodes it ran?",

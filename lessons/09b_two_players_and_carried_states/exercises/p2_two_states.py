@@ -1,9 +1,8 @@
-"""Exercise 09.p3: two states."""
+"""Exercise 09b.p2: two states."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .p1_three_ways_to_write_30 import number_or_error
+from lessons.shared import number_or_error
 
 CUTS = {
     "A": lambda h, c: (h.detach(), c),
@@ -40,7 +39,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="09.p3", title="Two states", minutes=2, difficulty=2, puzzles=(7,),
+    id="09b.p2", title="Two states", minutes=2, difficulty=2, puzzles=(7,),
     question="An LSTM cell is trained step by step. What is handed on to the next step is A `h.detach(), c`, "
     'B `h, c.detach()`, C `h.detach(), c.detach()`. Does each of them run? A list of three, each "runs" or "error".',
     hints=(
@@ -63,5 +62,5 @@ EXERCISE = Predict(
         Mistake("nothing helps", "C: both ways are cut, and the two values begin the next step as constants.",
                 ["error", "error", "error"]),
     ),
-    reveals=("A error", "everything* that is carried on"),
+    reveals=("Only C", "everything* that is carried on"),
 )  # fmt: skip

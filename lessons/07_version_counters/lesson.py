@@ -54,15 +54,15 @@ picture
 # <details><summary><b>How to read the picture, if you come here straight from an error</b> (click to open)</summary>
 #
 # - The rounded boxes are **tensors**, with their values and their *version*: `v1` means that this memory has been written to once. A double border marks a *leaf*, such as a weight.
-# - The thin blue arrows are your computation as you wrote it. The grey boxes with sharp corners are the **nodes** that it left, and the thick black arrows are the way that gradients will take.
-# - A white note with a folded corner is a tensor that a node has **saved**, because it will read it during `backward()`. "v1, now v1" means: saved at version 1, and still at version 1. If the two numbers differ, the note turns orange and says STALE. That is the tensor which your error is about.
+# - The thin blue arrows are your computation as you wrote it. The grey boxes are the **nodes** that it left, and the dark arrows are the way that gradients will take.
+# - A white *drawer* in a node holds a tensor that the node has **saved**, because it will read it during `backward()`. "v1, now v1" means: saved at version 1, and still at version 1. If the two numbers differ, the drawer is orange and says STALE. That is the tensor which your error is about.
 #
 # </details>
 #
 # **Notice:**
 #
-# - The orange note belongs to the node of `tanh`. It is the result of `tanh`, saved at version 0, and its memory is at version 1 by now. The new line, `h *= gate`, wrote into it.
-# - The old line wrote as well: `pixels` is at version 1. But the note that belongs to it says "v1, now v1". The node saved `pixels` *after* that write, and nothing has been written to it since.
+# - The orange drawer belongs to the node of `tanh`. It holds the result of `tanh`, saved at version 0, and its memory is at version 1 by now. The new line, `h *= gate`, wrote into it.
+# - The old line wrote as well: `pixels` is at version 1. But the drawer that holds it says "v1, now v1". The node saved `pixels` *after* that write, and nothing has been written to it since.
 #
 # ## Does every in-place edit of a result break backward?
 #
@@ -103,7 +103,7 @@ L.run(lambda: compare(before, draw(a)), after="07.p1")
 # **Notice:**
 #
 # - The edit was recorded like any other operation: `AddBackward0` is new, and it is the node of `a` now. Adding 1 has the slope 1, whatever `a` was, so this part is in order.
-# - The trouble is one node further back. The slope of a square root is 1 / (2 · result), so `sqrt` had saved its result. `+= 1` wrote into exactly this memory, and the note is STALE.
+# - The trouble is one node further back. The slope of a square root is 1 / (2 · result), so `sqrt` had saved its result. `+= 1` wrote into exactly this memory, and the drawer is STALE.
 #
 # The same two questions explain the other three. The slope of `x * 2` is 2, so the node of `b` saved the 2, and it makes no difference to that node what `b` holds. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all: it computes a *new* tensor, in new memory, and gives the name `c` to it. What `sqrt` saved stays as it was.
 
@@ -163,7 +163,7 @@ L.run(film, before_and_after, x, after="07.p2")
 #
 # 1. `h.add_(1)` takes `h` to version 1. This is all that happens at a write: PyTorch does not ask whether a node has saved the tensor.
 # 2. `y = h.sin()` saves `h`, and its node notes the version that it finds, 1. The write before it is harmless. This is why `pixels /= 255` never did any harm.
-# 3. The next two writes take `h` to version 3, and the note turns STALE.
+# 3. The next two writes take `h` to version 3, and the drawer turns STALE.
 # 4. `backward()` wants to read what `sin` saved. It finds 3 where the node noted 1, and raises.
 
 # %% [markdown]

@@ -330,7 +330,7 @@ def gated():
 L.run(gated, after="07b.p5")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** the note that holds the old numbers of `h` is not `h`. It is a hidden clone: before the product writes, it copies what it will need.
+# **Notice:** one drawer holds the old numbers of `h`. But that tensor is not `h`. It is a hidden clone: before the product writes, it copies what it will need.
 #
 # - **A and B**, a plain gate: nothing of `h` is kept. In A the old `h` is let go as soon as the name moves, so the in-place line saves 4000 bytes for a moment only, while both products exist.
 # - **C and D**, a learned gate: its gradient is made of the old `h`, so the old `h` must be kept, in place or not. D copies it. It saves nothing, and costs a copy.

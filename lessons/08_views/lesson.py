@@ -377,7 +377,7 @@ for result in (part, whole, copied, added):
 L.run(lambda: draw(part), after="08.p3")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** this is the graph of `part`, which was computed before the write. Since the write `y` and its views have other nodes, so they are marked *not in this graph*. `rest` still holds 2 and 3: not one of the numbers that node 3 saved has changed. And yet the note is orange and says STALE.
+# The first two raise: `part` and `whole`. **Notice** the graph of `part`, which was computed before the write. Since the write `y` and its views have other nodes, so they are marked *not in this graph*. `rest` still holds 2 and 3: not one of the numbers that node 3 saved has changed. And yet the drawer is orange and says STALE.
 #
 # The reason is the counter. There is one for the whole memory, not one for each part. It does not say who wrote, or where. PyTorch does not look whether the two parts overlap; it compares two numbers. So it refuses, to be safe. `copied` saved a clone, which has a memory of its own, and `added` saved nothing.
 #
@@ -399,7 +399,7 @@ for t in range(2):
 L.run(lambda: draw(out, *states), after="08.p3")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** each of the two products, nodes 1 and 4, has saved a state, and both notes are STALE. The first was saved at version 1 and the second at version 2. The memory that they look at is at version 3. There were three writes, but `out[0] = 8.0` left no node: nothing had a history yet.
+# **Notice:** each of the two products, nodes 1 and 4, has saved a state, and both drawers are STALE. The first was saved at version 1 and the second at version 2. The memory that they look at is at version 3. There were three writes, but `out[0] = 8.0` left no node: nothing had a history yet.
 #
 # Now you can read the numbers in the first message. The loop at the beginning makes one step more, so its four writes made the versions 1, 2, 3 and 4. The last product saved `out[2]` at version 3, and the last assignment made it 4. Backward meets the last product first: **"is at version 4; expected version 3"**. And **`[torch.FloatTensor []]`** is the shape of what was saved, with nothing between the brackets, because `out[2]` is a single number.
 #

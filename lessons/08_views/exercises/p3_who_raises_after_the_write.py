@@ -47,5 +47,5 @@ EXERCISE = Predict(
                 "that could be out of date.", ["part", "whole", "added"], when=lambda names, _: "added" in names),
         Mistake("only the part", "part raises, right. And whole? Its sine saved y, into which first writes.", ["part"]),
     ),
-    reveals=("output 0 of AsStrided, is at version 1", "`added` saved nothing", "the note is orange and says STALE"),
+    reveals=("output 0 of AsStrided, is at version 1", "`added` saved nothing", "the drawer is orange and says STALE"),
 )  # fmt: skip

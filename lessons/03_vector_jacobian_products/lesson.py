@@ -31,7 +31,7 @@
 import course_lib as torch
 from course_lib.engine.ops import ROWS
 from backscope import draw, ledger, step
-from coursekit import expect_error, grids, lesson, show
+from coursekit import expect_error, lesson, show
 
 L = lesson(3)
 
@@ -119,20 +119,20 @@ L.run(lambda: step(y, gradient=k, retain_graph=True).part(1, 3), after="03.p2") 
 # Two inputs and two outputs have four slopes between them. Written as a table, with one row for each output and one column for each input, they are called the **Jacobian**. What you have just computed is the upstream gradient times this table:
 
 # %%
-grids(
-    ["upstream", [[10, 1]], "@", "Jacobian", [[3, 2], [1, 1]], "=", "for u, for v", [[31, 21]]],
-    colours=("columns", "rows", "none"),
-)
+L.run(L.stage.upstream_times_jacobian, [10, 1], [[3, 2], [1, 1]], after="03.p2")
+
+# %% [markdown] tags=["tells"]
+# **Notice:** row 0 of the Jacobian, `[3, 2]`, belongs to u·v, whose slopes are v = 3 and u = 2. Row 1 belongs to u + v. Each row is multiplied by the upstream number of its colour, and the rows are added: 10 times the blue row, and 1 times the orange one. So the first number on the right is 10 · 3 + 1 · 1.
 
 # %% [markdown]
-# **Notice:** row 0 of the Jacobian, `[3, 2]`, belongs to u·v, whose slopes are v = 3 and u = 2. Row 1 belongs to u + v. Each row is multiplied by the upstream number of its colour, and the rows are added: 10 times the blue row, and 1 times the orange one. So the first number on the right is 10 · 3 + 1 · 1.
+# (`L.stage` holds the code that only draws this lesson's tables.)
 #
 # A row of numbers times a table is a *vector-Jacobian product*, **VJP** for short. This is what `backward` computes, at each node and for the whole graph.
 #
 # You can use it to look at single rows. The upstream gradient `[1, 0]` asks for the first output only. Other numbers mix the rows:
 
 # %% tags=["C03.3"]
-for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [10.0, 1.0], [20.0, 2.0]):
+for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]):
     row = torch.autograd.grad(y, [u, v], torch.tensor(upstream), retain_graph=True)
     print(upstream, "gives", [slope.item() for slope in row])
 
@@ -208,13 +208,13 @@ L.run(for_the_bias, after="03.p3")
 # Adding `c` to two rows is called **broadcasting**: each number of `c` is used twice, once in each row. And you know from lesson 00 what happens when something is used twice: there are two paths, and the gradients of the two paths are added. Here, that means adding the rows of `G`.
 
 # %%
-L.run(grids, ["upstream, G", [[1, 2], [10, 20]], "add each column", "for c", [[11, 22]]], after="03.p3")
+L.run(L.stage.upstream_of_the_bias, G, after="03.p3")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** what was one number in the forward pass is one column in the backward pass.
 
 # %% [markdown]
-# The gradient always has the shape of its tensor, whatever was broadcast:
+# Here are more shapes that can be added to a tensor of 2 by 2:
 
 # %% tags=["C03.6"]
 def each_shape():
@@ -227,24 +227,34 @@ def each_shape():
 L.run(each_shape, after="03.p3")
 
 # %% [markdown] tags=["tells"]
+# The gradient always has the shape of its tensor, whatever was broadcast.
+#
 # > **The rule.** Broadcasting uses one number several times, and every use sends back a gradient. They are added up.
 
 # %% [markdown]
-# ## Who adds them?
+# ## Does the node do this?
 #
 # Between `y` and `c` there is a single node, the addition. You can call it yourself, with `G`:
 
 # %%
-print(y.grad_fn(G))
+def call_the_node():
+    for gradient in y.grad_fn(G):
+        print(gradient.tolist())
+
+
+L.run(call_the_node, after="03.p3")
+
+# %% [markdown] tags=["tells"]
+# The node hands on `G` twice, just as it is. A rule is one formula for each operand, and says nothing about broadcasting. So it is the *engine* that adds. After each call of a node, it compares each gradient with the shape of the operand that it is for. If the two differ, the gradient goes through one function, `unbroadcast`, which adds up the copies.
 
 # %% [markdown]
-# The node hands on `G` twice, just as it is. A rule is one formula for each operand, and says nothing about broadcasting. So it is the *engine* that adds. After each call of a node, it compares each gradient with the shape of the operand that it is for. If the two differ, the gradient goes through this one function:
+# This is the function of our engine that brings a gradient to the shape of its operand:
 
 # %% tags=["engine"]
 show("engine.unbroadcast.unbroadcast")
 
 # %% [markdown]
-# `kernels.sum_to` adds up the copies. The special case above it does the same for a bias, and is faster. How `sum_to` finds the dimensions along which it must add is for you to work out.
+# The work is done by `kernels.sum_to`. (The special case above it does the same for a bias, and is faster.) How it finds the right dimensions is for you to work out.
 #
 # ### Exercise: undo the broadcast
 #

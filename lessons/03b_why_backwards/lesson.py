@@ -148,12 +148,12 @@ L.run(L.stage.both_directions, chain, count, backward_sweeps, forward_sweeps, af
 # - With one input and one output both directions cost the same. There is nothing magical about walking backwards.
 # - On the left, the dashed line is higher than the other by exactly the factor n, as the printed line says. At 1024 inputs the backward sweep needs 33,824 multiplications, and the forward sweeps need 34,635,776.
 # - On the right the network was turned round, so that it has one input and n outputs. The two lines have changed places.
-
-# %% [markdown]
-# A sweep costs the same in both directions. It answers two different questions:
+#
+# A sweep costs the same in both directions, and answers different questions.
 #
 # > **The rule.** One *backward* sweep says how **one output** depends on **every input**. One *forward* sweep says how **every output** depends on **one input**.
-#
+
+# %% [markdown]
 # (The names to search for are **reverse mode** and **forward mode** of automatic differentiation. *Backpropagation* is reverse mode with a single output.)
 #
 # ## And the weights?
@@ -234,14 +234,20 @@ for n in (4, 8, 16, 32):
 
 # %% tags=["C03b.3"]
 numbers = torch.ones(1000, requires_grad=True)
-for name, f in (("t + t", lambda t: t + t), ("-t", lambda t: -t), ("t.sum()", lambda t: t.sum()),
-                ("t * t", lambda t: t * t), ("t.exp()", lambda t: t.exp())):  # fmt: skip
+operations = {
+    "t + t": lambda t: t + t,
+    "-t": lambda t: -t,
+    "t.sum()": lambda t: t.sum(),
+    "t * t": lambda t: t * t,
+    "t.exp()": lambda t: t.exp(),
+}
+for name, operation in operations.items():
     with ledger() as held:
-        f(numbers)
+        operation(numbers)
     print(f"{name:>8} keeps {held.peak:,} bytes")
 
 # %% [markdown]
-# Lesson 06 is about nothing else.
+# What nodes keep, and for how long, is the subject of lesson 06.
 #
 # *It does not make the table cheap.* A function with a thousand inputs and a thousand outputs needs a thousand sweeps in either direction. If you find yourself asking for a whole Jacobian, first ask whether a few of its products would do.
 #
@@ -249,7 +255,7 @@ for name, f in (("t + t", lambda t: t + t), ("-t", lambda t: -t), ("t.sum()", la
 #
 # A nudge for each weight is too expensive. But one nudge that moves *all* of them is not. Take a small step along some direction `d`, once with it and once against it, and divide the difference of the results by the length of the way. That is a slope, measured without calculus; it is called a *central difference*. Where the function has no kink, it is nearly equal to the gradient times `d` (multiply and add).
 #
-# Below, the slope of x · exp(x) is measured so. Two gradients are compared with it: that of autograd, and one that forgets the product rule.
+# Below, the slope of x · exp(x) is measured in this way. Two gradients are compared with it: that of autograd, and one that forgets the product rule.
 
 # %% tags=["C03b.4"]
 def f(x):

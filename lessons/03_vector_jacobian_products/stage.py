@@ -1,0 +1,17 @@
+"""What lesson 03 shows as tables of numbers: pictures that would tell a prediction, were they written in its cells."""
+
+from coursekit import grids
+
+
+def upstream_times_jacobian(upstream, jacobian):
+    """A row of numbers times a table, with the rows of the table coloured like the numbers that multiply them."""
+    result = [sum(k * row[place] for k, row in zip(upstream, jacobian, strict=True)) for place in (0, 1)]
+    return grids(
+        ["upstream", [upstream], "@", "Jacobian", jacobian, "=", "for u, for v", [result]],
+        colours=("columns", "rows", "none"),
+    )
+
+
+def upstream_of_the_bias(G):
+    """The upstream gradient of two rows, and what becomes of it for a bias that was added to both."""
+    return grids(["upstream, G", G.tolist(), "add each column", "for c", [G.sum(0).tolist()]])

@@ -504,8 +504,8 @@ L.run(checked, Again, after="11.p5")
 #
 # > **The rule.** An intermediate that forward saved is a constant for the second derivative. Compute it again in backward, or forbid second derivatives.
 
-# %% [markdown]
-# The documentation does the latter. Its backward carries a decorator, `@once_differentiable`, which we had left off:
+# %% [markdown] tags=["tells"]
+# The documentation forbids them. Its backward carries a decorator, `@once_differentiable`, which we had left off:
 
 # %% tags=["C11.8"]
 class Once(Mix):

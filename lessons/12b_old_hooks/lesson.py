@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 12b · Old hooks: whose gradient does an old script log?
 #
-# **You inherit a script from 2018 that logs, for each layer of a network, how large the gradient of its input is. One layer's numbers look far too small. You port the script to the new hooks, and that layer's numbers change by a factor of three. The network, the data and the random numbers are the same.**
+# **You inherit a script from 2018 that logs, for each layer of a network, how large the gradient of its input is. One layer's numbers look far too large. You port the script to the new hooks, and that layer's numbers shrink to a tenth. The network, the data and the random numbers are the same.**
 #
 # This part needs lesson 12, and no later lesson needs this part. Scripts from before 2021, and many answers on the web, call `register_backward_hook`, without "full". It still exists, and PyTorch asks you not to use it.
 #
@@ -38,7 +38,7 @@ L = lesson("12b")
 L.stage.logged(torch)
 
 # %% [markdown]
-# This is the story, small: one layer, one pass, and the norm that each kind of hook logs for the gradient of its input. Nothing is random here. `x.grad`, which is that gradient, says which of the two is right.
+# This is the story, small: one layer of a few operations, one pass, and the norm that each kind of hook logs for the gradient of the layer's input. `x.grad`, which is that gradient, says which of the two is right.
 #
 # ## Whose gradient does an old hook see?
 #
@@ -78,7 +78,7 @@ L.run(passed, torch.nn.Module.register_backward_hook, after="12b.p1")
 # **Notice:**
 #
 # - The full hook got 18x, the gradient of the input. The old one got 6x. That is the slope of the *last* step, the square of 3x, by its own operand.
-# - The second picture shows where the old hook is: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. That was the factor of three in the story.
+# - The second picture shows where the old hook is: on node 2, the last one of the module. The product with 3, node 1, is out of its sight. The layer of the story is `(x * 0.1).tanh()`. There the old hook misses a factor of 0.1, and logs ten times too much.
 # - `grad_output` is the same with both.
 #
 # So the old hook is nothing but a hook of a node, like `y.grad_fn.register_hook`. With one more operation in the module it means something else, and there is only a warning.

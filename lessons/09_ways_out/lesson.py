@@ -56,7 +56,7 @@ print("training:  ", bytes_held(train=True))
 print("validation:", bytes_held(train=False))
 
 # %% [markdown]
-# Training holds nothing after a batch. Validation holds 4000 bytes more each time. We come back to these two loops when we have looked at the exits one by one.
+# After a training batch, the graphs hold nothing. After each validation batch, they hold 4000 bytes more. We come back to these two loops when we have looked at the exits one by one.
 #
 # ## Three ways to write 30: which of them does backward notice?
 #
@@ -103,7 +103,7 @@ L.run(L.stage.one_of_them, film, write_30, ways, after="09.p1")
 # > **The rule.** A write through `detach()` is counted, and a write through `.data` is not. Both reach the tensor.
 
 # %% [markdown]
-# These answers are the first rows of a table, which we fill in as we go. Its columns are your questions about an exit:
+# These answers begin a table, which we fill in as we go: a row for each exit. Its columns are your questions about the exit:
 #
 # - *memory* and *counter*: does the result share them with `x`?
 # - *x \* it*: the gradient of `x` if you multiply `x` by the result. This is about the graph, and stays open until we come to it.
@@ -224,7 +224,7 @@ with expect_error(RuntimeError, "does not require grad"):
     (computed * computed).sum().backward()
 
 # %% [markdown]
-# Backward from the product raises an error, which tells you that there is no graph. Backward from the view raises nothing, and no gradient arrives anywhere: not in `x`, and not in `v`, although `v` claims to be a leaf that requires a gradient. So take a view out of the block, or make it a `detach()`, which says honestly that it requires none.
+# Backward from the product raises an error, which tells you that there is no graph. Backward from the view raises nothing, and no gradient arrives anywhere: not in `x`, and not in `v`, although `v` claims to be a leaf that requires a gradient. If gradients are to flow through a view, make it outside of the block. If they are not, use `x.detach()[:2]`, whose `requires_grad` is False.
 #
 # ### Exercise: fill the table
 #

@@ -35,7 +35,7 @@ from coursekit import expect_error, lesson
 L = lesson("09b")
 
 # %% [markdown]
-# Here is the story with networks of one number each: `g` makes the fake, and `d` scores it. `d` wants a low score for a fake and a high one for what is real. `g` wants a high score for its fake.
+# Here is the story with networks of one number each: `g` makes the fake, and `d` scores it. `d` wants a low score for a fake and a high one for what is real, which is the number 10 here. `g` wants a high score for its fake.
 
 
 # %%
@@ -48,7 +48,8 @@ def play(make):
         move_d.step()
         (-score).backward()  # the loss of g
         move_g.step()
-        move_g.zero_grad(), move_d.zero_grad()
+        move_g.zero_grad()
+        move_d.zero_grad()
         print(f"turn {turn}: g is {g.item():.2f}, and d is {d.item():.2f}")
 
 
@@ -56,7 +57,7 @@ L.run(play, lambda g: g * 5)
 L.run(play, lambda g: (g * 5).detach())
 
 # %% [markdown]
-# The first version stops. The second one runs, and `g` stays at 1. The last section repairs it. We begin with one network that meets itself again.
+# The first version stops. The second one runs, and `g` stays at 1. The last section explains both and repairs the game. We begin with a simpler case: a single network, whose next step computes with the result of the last one.
 #
 # ## A recurrent network learns at every step: where does it raise?
 #
@@ -83,16 +84,21 @@ L.predict("09b.p1", None)
 L.run(recurrent, after="09b.p1")
 
 # %% [markdown] tags=["tells"]
-# Step 0 is fine, and the pass of step 1 finds slots that are empty. On which graph does it begin? Here we do step 0 with its backward pass, and step 1 without.
+# Step 0 is fine, and the pass of step 1 finds slots that are empty.
+
+# %% [markdown]
+# ## How far back does the graph of one step reach?
+#
+# Every step computes a loss of its own, from the state of the step before. Here we do step 0 with its backward pass, and step 1 without. Then we look at the graph on which the next pass would begin.
 
 # %%
 w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
 h = torch.tanh(w * h)
 ((h - 1) ** 2).backward()
 loss = (torch.tanh(w * h) - 1) ** 2
-L.run(lambda: draw(loss, h, parts={"step 0": (1, 2), "step 1": (3, 6)}), after="09b.p1")
+draw(loss, h, parts={"step 0": (1, 2), "step 1": (3, 6)})
 
-# %% [markdown] tags=["tells"]
+# %% [markdown]
 # **Notice:**
 #
 # - The graph of step 1 does not end at `h`. Through `h` it reaches back into the graph of step 0.
@@ -101,12 +107,11 @@ L.run(lambda: draw(loss, h, parts={"step 0": (1, 2), "step 1": (3, 6)}), after="
 # Here is the pass as it goes from node 3 in step 1 to node 2 in step 0:
 
 # %% tags=["C09b.1", "P7"]
-L.run(lambda: step(loss).part(4, 5), after="09b.p1")
-
-# %% [markdown] tags=["tells"]
-# The pass of step 1 walks into the graph of step 0 and finds it empty. That is the error "Trying to backward through the graph a second time".
+step(loss).part(4, 5)
 
 # %% [markdown]
+# The pass of step 1 walks into the graph of step 0 and finds it empty. That is the error "Trying to backward through the graph a second time".
+#
 # ## How do you carry a state without its graph?
 #
 # What you *mean* is that the state, by now, is just a number. So take it out of the graph between two steps, with `detach()`:

@@ -37,8 +37,9 @@ MEMORY_MB, DISK_MB, PROCESSES = 2048, 64, 24
 RUNS = 3  # a cell that ends the process is left out in the next one
 MOST_SENT = 4 * 1024 * 1024  # bytes of one run's records; an honest notebook sends 30,000
 NOT_JUDGED = "not judged"
+NOT_READ, NOT_GRADED = "not read", "not graded"  # of a whole notebook: nothing is known of its answers
 OUTCOMES = (ex.CORRECT, ex.ALMOST, ex.NOT_YET, ex.ERROR, ex.NOT_ATTEMPTED, NOT_JUDGED)
-RANKS = {outcome: place for place, outcome in enumerate((NOT_JUDGED, *ex.OUTCOMES))}
+RANKS = {outcome: place for place, outcome in enumerate((ex.NOT_ATTEMPTED, NOT_JUDGED, *ex.OUTCOMES[1:]))}
 ENDED = {
     "time": "it was stopped after {seconds} seconds",
     "quiet": "it gave no sign for {quiet:g} seconds and was stopped",
@@ -73,6 +74,12 @@ class Graded:
     files: list = field(default_factory=list)
     notes: list = field(default_factory=list)  # for the teacher: what happened on the way
     problem: str = ""  # why nothing could be judged
+    unread: bool = False  # the file itself could not be read
+
+    @property
+    def missing(self):
+        """What stands where the outcomes would stand; '' when there are some."""
+        return "" if not self.problem else NOT_READ if self.unread else NOT_GRADED
 
     def count(self, outcome):
         """How many exercises have this outcome; predictions are not counted."""
@@ -329,7 +336,7 @@ def grade_copy(grader, copy, file):
     exercises = lesson(copy.lesson, edition=copy.edition).exercises if copy.lesson is not None else {}
     graded.answers = {id: Answer(id) for id in exercises}
     if copy.problem:
-        graded.problem = copy.problem
+        graded.problem, graded.unread = copy.problem, True
         return graded
     asks = {} if copy.edition else askers(file)
     cells = [{"source": cell["source"], "asks": asks.get(cell["id"], "")} for cell in copy.cells]
@@ -358,7 +365,7 @@ def grade_copy(grader, copy, file):
         graded.answers = {new_number(id): answer for id, answer in graded.answers.items()}
         for id, answer in graded.answers.items():
             answer.id = id
-    graded.notes += [answer.text for answer in graded.answers.values() if answer.outcome == NOT_JUDGED][:1]
+    graded.notes = list(dict.fromkeys(graded.notes))
     if grader.stopping.is_set():
         graded.notes.append("The grading was stopped while this notebook ran.")
     return graded
@@ -371,6 +378,10 @@ def notes_on(ran):
         if record["kind"] == "note":
             asked[record["what"]].append(record["id"])
     said = [f"The notebook {what} {', '.join(ids)}." for what, ids in asked.items()]
+    replaced = next((record for record in ran.records if record["kind"] == "replaced"), None)
+    if replaced:
+        said.append(f"The notebook replaces `{replaced['what']}` in code cell {replaced['cell'] + 1}. What it asks "
+                    "from there on is not judged; the verdicts before it stand.")  # fmt: skip
     stopped = [record for record in ran.records if record["kind"] == "error"]
     said += [f"Code cell {record['cell'] + 1} stops: {record['text'].splitlines()[0]}" for record in stopped[:3]]
     if stopped[3:]:
@@ -520,12 +531,14 @@ def write_csv(path, all_graded):
         rows.writerow([*head, *numbers, "files", "remarks"])
         for each in all_graded:
             lesson_name = each.lesson or ""
-            said = {column(id, each): answer.said or "" if ".p" in id else answer.outcome
+            said = {column(id, each): answer.said or "" if ".p" in id else each.missing or answer.outcome
                     for id, answer in each.answers.items()}  # fmt: skip
-            sums = [sum(".p" not in id for id in each.answers), *map(each.count, OUTCOMES),
+            sums = [*map(each.count, OUTCOMES),
                     sum(answer.said is not None and answer.outcome != ex.NOT_ATTEMPTED
                         for id, answer in each.answers.items() if ".p" in id)]  # fmt: skip
-            remarks = " ".join([*([f"Not graded: {each.problem}"] if each.problem else []), *each.notes])
+            sums = [sum(".p" not in id for id in each.answers), *([""] * len(sums) if each.missing else sums)]
+            first = [f"{each.missing.capitalize()}: {each.problem}"] if each.missing else []
+            remarks = "\n".join([*first, *each.notes])  # a line each
             row = [each.student, lesson_name, *sums, *(said.get(number, "") for number in numbers)]
             row += ["; ".join(each.files), remarks]
             rows.writerow([harmless(cell) for cell in row])

@@ -101,8 +101,7 @@ def title_of(number):
 
 def student_page(student, lessons):
     """The page of one student."""
-    correct, total = sum(each.count(ex.CORRECT) for each in lessons), sum(map(exercises_in, lessons))
-    told = f'<p class="small">{correct} of {total} exercises correct</p>'
+    told = f'<p class="small">{in_all(lessons)}</p>'
     parts = [f'<h1 class="name">{text(student)}</h1>', told, key()]
     for each in lessons:
         parts += lesson_part(each)
@@ -110,7 +109,16 @@ def student_page(student, lessons):
 
 
 def exercises_in(graded):
-    return sum(".p" not in id for id in graded.answers)
+    """How many exercises were judged: none in a notebook that could not be read or run."""
+    return 0 if graded.missing else sum(".p" not in id for id in graded.answers)
+
+
+def in_all(lessons):
+    """What a student has got right, with what is not known."""
+    correct, total = sum(each.count(ex.CORRECT) for each in lessons), sum(map(exercises_in, lessons))
+    missing = [f"{each.lesson or 'a file'} {each.missing}" for each in lessons if each.missing]
+    said = [f"{correct} of {total} exercises correct"] if total or not missing else []
+    return text("; ".join(said + missing))
 
 
 def key():
@@ -127,7 +135,7 @@ def lesson_part(graded):
     yield f'<h2 id="lesson-{graded.lesson}">{title_of(graded.lesson)}{right}</h2>'
     yield f'<p class="small name">{text(", ".join(graded.files))}</p>'
     if graded.problem:
-        yield f'<div class="note">Not graded: {text(graded.problem)}</div>'
+        yield f'<div class="note">{graded.missing.capitalize()}: {text(graded.problem)}</div>'
     for note in dict.fromkeys(graded.notes):
         yield f'<div class="note">{text(note)}</div>'
     if graded.problem:
@@ -202,9 +210,10 @@ def students_table(students, names, numbers):
         by_lesson = {each.lesson: each for each in lessons}
         cells = "".join(lesson_cell(by_lesson.get(number), names[student]) for number in numbers)
         correct, total = sum(each.count(ex.CORRECT) for each in lessons), sum(map(exercises_in, lessons))
+        summed = f"{correct} of {total}" if total else "–"
         mark = " <b>!</b>" if None in by_lesson else ""
         link = f'<a class="name" href="students/{names[student]}">{text(student)}</a>{mark}'
-        rows.append(f'<tr><td>{link}</td>{cells}<td class="number">{correct} of {total}</td></tr>')
+        rows.append(f'<tr><td>{link}</td>{cells}<td class="number">{summed}</td></tr>')
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
 
 
@@ -212,7 +221,7 @@ def lesson_cell(graded, name):
     if graded is None:
         return '<td class="number">–</td>'
     words = f"{graded.count(ex.CORRECT)}/{exercises_in(graded)}{' !' if graded.notes else ''}"
-    words = "!" if graded.problem else words
+    words = graded.missing or words
     return f'<td class="number"><a href="students/{name}#lesson-{graded.lesson}">{words}</a></td>'
 
 

@@ -239,13 +239,20 @@ class Run:
             self.notes.add((what, id))
             self.report(kind="note", what=what, id=id[:20])
 
+    def changed(self):
+        """The name of something that the notebook has replaced, or ''; it is reported."""
+        name = self.tools.changed()
+        if name:
+            self.report(kind="replaced", what=name[:200], cell=self.cell)
+        return name
+
     def judge(self, exercise, answer, torch=None):
         """The verdict of the record's check, reported; none when the notebook has changed what judges."""
-        changed = self.tools.changed()
+        changed = self.changed()
         if not changed:
             torch = torch if torch is not None else ex.engine_for(answer, lessons.our_engine())
             result = ex.judge(exercise, answer, torch, CHECK_SECONDS)
-            changed = self.tools.changed()
+            changed = self.changed()
         if changed:
             self.tell(exercise, refusal(exercise, changed))
             return refusal(exercise, changed)
@@ -277,6 +284,7 @@ class Run:
             for id in sorted({lessons.normal(each) for each in asked} - self.judged):
                 if id in self.exercises:
                     self.without_a_check(self.exercises[id], error)
+            self.changed()  # also where no check comes after it
         self.report(kind="end")
 
     def run_cell(self, source):

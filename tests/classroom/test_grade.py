@@ -27,6 +27,7 @@ for kind, names in {
 FORGED = ("prints verdicts", "writes verdicts", "judge replaced", "code replaced", "check replaced",
           "engine replaced", "report called", "solution read")  # fmt: skip
 BROKEN = list(copies.BROKEN)[:4]
+LAST = f'L.solution("{LESSON}.1")\n{copies.FORGERIES["judge replaced"]}\nL.check("{LESSON}.1", 1)'
 HONEST = {"mixed": copies.mixed(1), "<b>Zoë & Söhne": copies.solved, "idle": copies.untouched}
 LIMITS = grade.Limits(seconds=90, cell=4, quiet=10)
 
@@ -41,6 +42,10 @@ def school(tmp_path_factory):
         made.add(name, copies.honest(LESSON, copies.solved), cell)
     for name in FORGED:
         made.add(name, copies.honest(LESSON, copies.untouched), {**copies.HOSTILE, **copies.FORGERIES}[name])
+    last = {"cell_type": "code", "source": LAST, "outputs": []}
+    for name, choose in {"replaced at the end": copies.untouched, "replaced after all": copies.solved}.items():
+        copy = copies.honest(LESSON, choose)
+        made.add(name, copies.Known(LESSON, [*copy.cells, last], copy.expected))
     for name in BROKEN:
         made.add(name, copies.Known(LESSON, []), copies.BROKEN[name])
     made.grade(LIMITS)
@@ -72,12 +77,44 @@ def test_a_replaced_judge_is_named(school):
     assert "coursekit.judge.exercise.judge" in page
 
 
+def test_a_judge_replaced_in_the_last_cell_is_not_believed(school):
+    """What is asked there is not judged, even where the exercise was left untouched; what came before stands."""
+    asked = f"{LESSON}.1"
+    untouched, solved = school.outcomes("replaced at the end"), school.outcomes("replaced after all")
+
+    assert untouched.pop(asked) == grade.NOT_JUDGED
+    assert set(untouched.values()) == {ex.NOT_ATTEMPTED}
+    assert set(solved.values()) == {ex.CORRECT}
+    assert "replaces `coursekit.judge.exercise.judge`" in school.rows["replaced after all"]["remarks"]
+
+
+def test_remarks_stand_on_a_line_each(school):
+    """A cell of the table with several remarks has a line for each, and none is empty."""
+    remarks = [row["remarks"].split("\n") for row in school.rows.values() if row["remarks"]]
+
+    assert max(map(len, remarks)) > 1
+    assert [line for each in remarks for line in each if not re.match("[A-Z][a-z]+ ", line)] == []
+
+
+@pytest.mark.parametrize("student", BROKEN)
+def test_a_file_that_cannot_be_read_counts_as_not_read(school, student):
+    """No sum of zeros and no "not attempted": nothing is known of this student's answers."""
+    row, index = school.rows[student], (school.graded / "index.html").read_text(encoding="utf-8")
+    page = (school.graded / "students" / pages.file_names([student])[student]).read_text(encoding="utf-8")
+    at = index[index.index(f">{html.escape(student)}</a>") :].partition("</tr>")[0]
+
+    assert (row["correct"], row["not attempted"], row["1"]) == ("", "", grade.NOT_READ)
+    assert grade.NOT_READ in at and "–" in at and "0 of" not in at
+    assert f"{LESSON} {grade.NOT_READ}" in page and "0 of" not in page
+
+
 REMARKS = {
     "solution read": r"reads the course's solution of .*02\.1",
     "infinite loop": r"Code cell \d+ stops: it ran longer than 4 seconds",
     "os._exit": r"While code cell \d+ ran, the process ended itself",
     "writes verdicts": r"does not carry our seal",
-    **dict.fromkeys(BROKEN, "Not graded: the file is"),
+    "replaced at the end": r"replaces `coursekit\.judge\.exercise\.judge` in code cell \d+",
+    **dict.fromkeys(BROKEN, "Not read: the file is"),
 }
 
 

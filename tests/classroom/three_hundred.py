@@ -53,7 +53,7 @@ def wrong_grades(school, made):
                 fine = ("almost", "not yet", "error in your code", "not attempted")
             if outcomes[id] not in fine:
                 yield f"{student}, {id} ({kind} {name}): {outcome} was to come, {outcomes[id]} came"
-        if kind == "broken" and "Not graded:" not in school.rows[student]["remarks"]:
+        if kind == "broken" and "Not read:" not in school.rows[student]["remarks"]:
             yield f"{student}: nothing says that the file is broken"
 
 

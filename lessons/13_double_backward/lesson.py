@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 13 · Double backward: how do you train on a gradient?
 #
-# **Your training runs, and the loss falls. The loss contains a penalty on the slopes of your network, because a paper says that the training goes astray without it. You print the penalty: 8.0, 8.8, 9.7, 10.8. It should fall, and it rises. So you weight it with 1000 instead of 10. It makes no difference at all. There is no error, and every number that you print is correct.**
+# **Your training runs. Its loss contains a penalty on the slopes of your network, because a paper says that the training goes astray without it. You print the penalty: 8.0, 8.8, 9.7, 10.8. It should fall, and it rises. So you weight it with 1000 instead of 10. It makes no difference at all. There is no error, and every number that you print is correct.**
 #
 # The penalty is made of a *gradient*. To train on it, you need the gradient of a gradient: how do the slopes change when a weight changes?
 #
@@ -82,9 +82,9 @@ train(plain, lambda penalty: 10 * penalty)
 train(plain, lambda penalty: 1000 * penalty)
 
 # %% [markdown]
-# (Why `.sum()`: the score of a sample depends on that sample alone, so row i of the gradient holds the slopes of score i. With batch norm it would not be so.)
-#
 # Both lines are the same, and the penalty rises. One argument is missing in this program. We start with the smallest program that needs it.
+#
+# (Why `.sum()`: the score of a sample depends on that sample alone, so row i of the gradient holds the slopes of score i. With batch norm it would not be so.)
 #
 # ## Three derivatives in a row: which passes must be recorded?
 #
@@ -92,6 +92,7 @@ train(plain, lambda penalty: 1000 * penalty)
 
 # %%
 def three(recorded):
+    print("recorded:", recorded)
     x = torch.tensor(3.0, requires_grad=True)
     y = x**3
     (first,) = torch.autograd.grad(y, x, create_graph=1 in recorded)
@@ -109,14 +110,14 @@ def three(recorded):
 L.predict("13.p1", None)
 
 # %% tags=["C13.1", "C13.2"]
-L.run(three, [], after="13.p1")
-L.run(three, [1, 2], after="13.p1")
+for passes in ([], [1, 3], [1, 2], [1, 2, 3]):
+    L.run(three, passes, after="13.p1")
 
 # %% [markdown] tags=["tells"]
-# With `[]` the first derivative is a number without a history, and the second pass has nowhere to begin. With `[1, 2]`, what the first two passes return has a `grad_fn`, and so it can be differentiated again. The last derivative needs no history, because nothing differentiates it further.
+# With `[]` the first derivative is a number without a history, and the second pass has nowhere to begin. With `[1, 3]` that happens one pass later. With `[1, 2]`, what the first two passes return has a `grad_fn`, and so it can be differentiated again. The last derivative needs no history, because nothing differentiates it further.
 
 # %%
-L.run(film, three, [1, 2], after="13.p1")
+L.run(film, three, [1, 2, 3], after="13.p1")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** step to the line that makes `first`. Its three nodes are new. When the node of `y` ran, its formula was computed with tensors, and each of its steps left a node, as any arithmetic does: the power x², times the number 3, times the gradient that arrived, which was 1. The new nodes have saved tensors of their own. And nothing was FREED: the node of `y` still has what it saved.
@@ -126,24 +127,23 @@ L.run(film, three, [1, 2], after="13.p1")
 # %% [markdown]
 # ## Is `retain_graph` not enough?
 #
-# The two flags are often confused, because some error messages suggest the one when the other is needed. `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors, and retains as well, since the new graph may lead into the old one. Here `ledger` counts the bytes that the graph holds after the pass. (`x` has 4 bytes, and the 1 that arrives another 4.)
+# The two flags are often confused, because some error messages suggest the one when the other is needed. `retain_graph` lets nodes keep what they saved. `create_graph` computes with recorded tensors, and retains as well, since the new graph may lead into the old one. Here are the first pass with each flag, and then a second pass from the same `y`.
 
 # %% tags=["C13.1", "C13.2"]
-def first_pass(**flags):
+def two_passes(flags):
     x = torch.tensor(3.0, requires_grad=True)
-    with ledger() as held:
-        y = x**3
-        (g,) = torch.autograd.grad(y, x, **flags)
-        print(flags, "| bytes held:", held.now, "| the gradient:", g)
+    y = x**3
+    print(flags, "|", torch.autograd.grad(y, x, **flags)[0])
+    print("once more |", torch.autograd.grad(y, x)[0])
 
 
-first_pass()
-first_pass(retain_graph=True)
-first_pass(create_graph=True)
-first_pass(create_graph=True, retain_graph=False)
+L.run(two_passes, {})
+L.run(two_passes, {"retain_graph": True})
+L.run(two_passes, {"create_graph": True})
+L.run(two_passes, {"create_graph": True, "retain_graph": False})
 
 # %% [markdown]
-# With `retain_graph` alone, a gradient is a number with no past, however long the graph of `y` lives.
+# With `retain_graph` alone you can go through the graph of `y` once more, but the gradient is a number with no past. The last run has a recorded gradient, and lets go of the graph of `y`.
 #
 # ## What comes out where calculus says zero?
 #
@@ -168,11 +168,11 @@ L.run(twice, lambda x: x.clamp(0, 3))
 #
 # - **Zeros.** The node of `relu` saves the result of `relu`, which leads back to `x`. The gradient is computed from it, so there is a path from the gradient to `x`, and zeros come along it.
 # - **An error about an unused input.** The gradient of `w * x` is 1 · `w`. It has a history, but this leads to `w` and not to `x`. `materialize_grads=True` (lesson 03) makes it zeros.
-# - **An error about a missing grad_fn.** The gradient of `3 * x` is 3, and has no history at all. So has the gradient of `clamp`, which only compares `x` with its bounds. Ask `g.requires_grad` before you go on.
+# - **An error about a missing grad_fn.** The gradient of `3 * x` is 3, and has no history at all. Nor has that of `clamp`, which only compares `x` with its bounds. Ask `g.requires_grad` before you go on.
 #
 # ## How do you use a table of a million times a million numbers?
 #
-# The second derivatives of a function `f` form a table, the *Hessian*: row i says how slope i changes with each input. For a million weights it has 10¹² entries. But most methods that use it need only the table times a vector `v`, and for that no table is needed. Take the gradient `g`, recorded. Then hand `v` to the second pass as the upstream gradient: it returns the gradient of Σ gᵢvᵢ (lesson 03).
+# The second derivatives of a function `f` form a table, the *Hessian*: row i says how slope i changes with each input. For a million weights it has 10¹² entries. But most methods that use it need only the table times a vector `v`, and for that no table is needed. Take the gradient `g`, recorded. Then hand `v` to the second pass as the upstream gradient: it returns the gradient of `(g * v).sum()` (lesson 03).
 #
 # Each pass prints a dot here, by way of a hook. The second line uses the whole table.
 
@@ -336,7 +336,7 @@ L.run(train, recorded, lambda penalty: 0.0, after="13.p3")
 # %% [markdown] tags=["tells"]
 # In A, the first line, the penalty falls. All other lines are equal: B, C, a `detach()` on the way, and no penalty at all. They are the numbers of the story. There the penalty was a *constant*. It has the right value and no history, so it has no gradient, whether it is weighted with 10 or with 1000.
 #
-# Nothing raises, because the loss still requires a gradient: the scores in it do. And the slopes grow, because a steeper critic tells real from fake with a lower loss.
+# Nothing raises, because the loss still requires a gradient: the scores in it do. And the slopes grow, because a steeper critic puts the scores of real and fake further apart.
 #
 # You can see this before you train. Look at each *term* of the loss, just as it stands in the sum.
 

@@ -15,7 +15,7 @@
 #
 # **On Friday you change one line of your engine. Your network still trains, and its loss still falls. On Monday the results are worse than they were, and you do not know since when.**
 #
-# Your engine is finished, and this part needs nothing else. It asks what a test must be like, so that it notices such a line. Then it plants fourteen defects in a finished engine, and your tests have to find them. No later lesson needs this part.
+# Your engine is finished. This part asks what a test must be like, so that it notices such a line. Then it plants fourteen defects in a finished engine, and your tests have to find them. No later lesson needs this part.
 #
 # After this lesson you can
 #
@@ -42,11 +42,11 @@ right, broken = L.stage.engine(), L.stage.engine("of two gradients that meet, on
 
 
 def train(torch):
-    w, losses = torch.tensor([1.0, 2.0], requires_grad=True), []
+    w, losses = torch.tensor([0.5, 1.0], requires_grad=True), []
     optimizer = torch.optim.SGD([w], lr=0.1)
     for _ in range(6):
         optimizer.zero_grad()
-        loss = (w * w).sum()
+        loss = (w**2 + w**4).sum()
         loss.backward()
         optimizer.step()
         losses.append(round(loss.item(), 3))

@@ -364,7 +364,7 @@ result = Exp.apply(x, False)
 draw(result)
 
 # %% [markdown]
-# **Notice:** the dotted arrow leads from the result to its node: this is `grad_fn`. And the note says that the node keeps `result`. Each holds the other. This is a ring, and only Python's garbage collector frees it.
+# **Notice:** the dotted arrow leads from the result to its node: this is `grad_fn`. The dashed drawer says that the node keeps `result`. Each holds the other. This is a ring, and only Python's garbage collector frees it.
 #
 # Now we call it in both ways, and give the results no name. Are they gone?
 

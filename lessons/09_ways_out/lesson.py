@@ -169,7 +169,9 @@ for name in products:
 # So you can treat one tensor as a constant in one place and not in another. In papers this is called **stop-gradient**. The targets in reinforcement learning are detached like that.
 
 # %% [markdown]
-# People often write `clone()` to "get out". It does protect the values: whatever you do to the copy, `y` is not disturbed. But look at what gradients do:
+# ## What does a clone separate?
+#
+# People often write `clone()` to "get out". It does protect the values: whatever you do to the copy, `y` is not disturbed. But look at what the gradients do. Here the copy is multiplied by 10 in place.
 
 # %% tags=["C09.3"]
 x = torch.tensor([3.0], requires_grad=True)

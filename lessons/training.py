@@ -1,4 +1,4 @@
-"""What several exercises of lesson 10 share."""
+"""What the exercises of lesson 10 and of its parts share."""
 
 import math
 import random

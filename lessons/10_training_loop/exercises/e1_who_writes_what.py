@@ -3,8 +3,7 @@
 from coursekit.judge.exercise import Exercise, Mistake, correct, not_yet
 from coursekit.judge.table import judged_rows
 from lessons.shared import flat, set_of_names
-
-from .shared import fresh, random_tensor, tables_but
+from lessons.training import fresh, random_tensor, tables_but
 
 
 def values_of(tensors):

@@ -1,4 +1,4 @@
-"""Exercise 10.3: repair the loop."""
+"""Exercise 10.2: repair the loop."""
 
 import copy
 import itertools
@@ -8,8 +8,7 @@ import warnings
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from lessons.shared import flat, near
-
-from .shared import fresh, random_tensor
+from lessons.training import fresh, random_tensor
 
 RATE, ROWS = 0.02, 5  # of the optimizer; of a micro-batch, more than there are micro-batches in any batch
 DEVIATIONS = {  # what a loop can do otherwise: (the choice that is asked for, others), each with a mistake's name
@@ -220,7 +219,7 @@ def fit_source(text):
 
 
 EXERCISE = Exercise(
-    id="10.3", kind="repair", title="Repair the loop", minutes=10, difficulty=2,
+    id="10.2", kind="repair", title="Repair the loop", minutes=10, difficulty=2,
     question="For each batch, a list of micro-batches of equal size: one step, with the gradient of the mean loss "
     "over the whole batch, clipped to the norm `most`, at the rate set so far; then the scheduler goes on by one.",
     name="fit",

@@ -1,12 +1,11 @@
-"""Exercise 10.2: which happens?"""
+"""Exercise 10.3: which happens?"""
 
 import random
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
 from lessons.shared import near
-
-from .shared import fresh
+from lessons.training import fresh
 
 PROGRAMS = {
     "A": ("loss = loss_of()", "loss.backward(retain_graph=True)", "optimizer.step()", "loss.backward()",
@@ -75,7 +74,7 @@ def run_10_2(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="10.2", title="Which happens?", minutes=8, difficulty=2, puzzles=(8,),
+    id="10.3", title="Which happens?", minutes=8, difficulty=2, puzzles=(8,),
     question="Eight programs around the lesson's network: fine, raises now, raises at backward or silently wrong?",
     hints=(
         "For A and B: which of the two weights does backward still have to read, and was that one written to?",

@@ -5,8 +5,7 @@ import itertools
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
 from lessons.shared import set_of_names
-
-from .shared import fresh
+from lessons.training import fresh
 
 ORDERS = tuple("".join(order) for order in itertools.permutations("ZBS"))
 
@@ -71,5 +70,5 @@ EXERCISE = Predict(
         Mistake("none", "An empty list: then no loop would ever train. The order of the question is a good one.", []),
     ),
     prepare=fresh,
-    reveals=("Two of them train", "nothing to read when `step` comes", "BSZ [4.0"),
+    reveals=("Two of them train", "It finds None for every parameter", "BSZ [4.0"),
 )  # fmt: skip

@@ -1,10 +1,9 @@
-"""Exercise 10.p9: which weights make the critic's backward raise?"""
+"""Exercise 10.p2: which weights make the critic's backward raise?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
 from lessons.shared import names_among
-
-from .shared import fresh
+from lessons.training import fresh
 
 
 def truth(torch):
@@ -27,7 +26,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p9", title="Whose weight raises?", minutes=2, difficulty=2, puzzles=(8,),
+    id="10.p2", title="Whose weight raises?", minutes=2, difficulty=2, puzzles=(8,),
     question="Actor and critic share a trunk of two layers, on plain data. The first optimizer holds trunk and actor, "
     "and is stepped before the critic's backward. Which weights, if any, make that backward raise? A: trunk[0]; B: "
     "trunk[1]; C: actor; D: critic. A list of letters.",

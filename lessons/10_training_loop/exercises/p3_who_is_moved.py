@@ -1,4 +1,4 @@
-"""Exercise 10.p7: who is moved by the second step?"""
+"""Exercise 10.p3: who is moved by the second step?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -20,7 +20,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p7", title="Who is moved?", minutes=2, difficulty=2, puzzles=(13,),
+    id="10.p3", title="Who is moved?", minutes=2, difficulty=2, puzzles=(13,),
     question="SGD with weight decay makes one step with the gradient 1 for a, b and c. Then a.grad is None, b.grad is "
     "zero, and c is frozen with requires_grad_(False) and keeps its old gradient. Which of them does the next step "
     "move? A list of letters.",

@@ -1,4 +1,4 @@
-"""Exercise 10.p8: clipped after each part, or after the last."""
+"""Exercise 10.p4: clipped after each part, or after the last."""
 
 import math
 
@@ -23,7 +23,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p8", title="When to clip", minutes=2, difficulty=2,
+    id="10.p4", title="When to clip", minutes=2, difficulty=2,
     question="Two parts send the gradients [3, 0] and [0, 4], and the limit is 1. `w.grad` is clipped once, after the "
     "second part, or after each part. What differs at the end? A: nothing; B: only its length; C: only its direction; "
     "D: both. One letter.",
@@ -46,5 +46,5 @@ EXERCISE = Predict(
                 "is a clipping to 1.", "D"),
         Mistake("none of them", "An empty list: one of the four is true.", []),
     ),
-    reveals=("the direction is that of the sum", "points somewhere else", "clipped after each to"),
+    reveals=("the direction is that of the sum", "points somewhere else", "clipped after each part: tensor([0.2425"),
 )  # fmt: skip

@@ -1,12 +1,11 @@
-"""Exercise 10.p2: the best epoch."""
+"""Exercise 10.p5: the best epoch."""
 
 import math
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
 from lessons.shared import agree, some_numbers
-
-from .shared import fresh
+from lessons.training import fresh
 
 
 def early_stopping(torch):
@@ -30,7 +29,7 @@ def read(answer):
 
 
 EXERCISE = Predict(
-    id="10.p2", title="The best epoch", minutes=2, difficulty=2,
+    id="10.p5", title="The best epoch", minutes=2, difficulty=2,
     question="The loss after the four epochs is 1, 4, 1, 4. Which two numbers are printed?",
     hints=(
         "loss is a number, and a number does not change afterwards. Is a dictionary of tensors like that?",
@@ -55,5 +54,5 @@ EXERCISE = Predict(
                 "copied onto themselves.", (1, "error"), when=lambda given, _: given == "error"),
     ),
     prepare=fresh,
-    reveals=("put back: 4.0", "lies in one memory with the weight", "copied the weights onto themselves"),
+    reveals=("1.0 4.0", "lies in one memory with the weight", "copied the weights onto themselves"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 10.7: windows of a series, as a dataset."""
+"""Exercise 10b.1: windows of a series, as a dataset."""
 
 import random
 
@@ -92,7 +92,7 @@ SOLUTION = STARTER.replace("        ...\n", "        return max(0, len(self.seri
 LENGTH, PAIR = "max(0, len(self.series) - self.width)", "self.series[i : i + self.width], self.series[i + self.width]"
 
 EXERCISE = Exercise(
-    id="10.7", kind="write it yourself", title="Windows", minutes=8, difficulty=2,
+    id="10b.1", kind="write it yourself", title="Windows", minutes=8, difficulty=2,
     question="Write a dataset of windows: sample i is a pair, the `width` numbers of the series that begin at place i, "
     "and the number right after them.",
     name="Windows", starter=STARTER,

@@ -1,12 +1,11 @@
-"""Exercise 10.8: a test that leaves no trace."""
+"""Exercise 10b.2: a test that leaves no trace."""
 
 import copy
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import flat, near
-
-from .shared import random_tensor
+from lessons.training import random_tensor
 
 MOST = 32  # rows of a batch
 
@@ -134,7 +133,7 @@ def tested(torch, net, data):
 MODES = "    for layer, mode in modes.items():\n        layer.training = mode\n"
 
 EXERCISE = Exercise(
-    id="10.8", kind="repair", title="A test without a trace", minutes=12, difficulty=3,
+    id="10b.2", kind="repair", title="A test without a trace", minutes=12, difficulty=3,
     question="Return the mean loss over all samples of `data` and the share of right answers, as two numbers, tested "
     "in eval mode, with no graph and at most 32 rows at a time. Afterwards the network is as it was found: buffers, "
     "and the mode of each layer.",

@@ -1,11 +1,10 @@
-"""Exercise 10.5: the best epoch."""
+"""Exercise 10b.3: the best epoch."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from lessons.shared import flat, near, numbers
-
-from .shared import fresh, random_tensor
+from lessons.training import fresh, random_tensor
 
 
 class Epochs:
@@ -138,7 +137,7 @@ SOLVED_5 = (
 COPIED = "copy.deepcopy(model.state_dict())"
 
 EXERCISE = Exercise(
-    id="10.5", kind="repair", title="The best epoch", minutes=8, difficulty=2,
+    id="10b.3", kind="repair", title="The best epoch", minutes=8, difficulty=2,
     question="Afterwards the model must be what it was when the test loss was lowest, buffers and all, and that loss "
     "comes back as a number. Each epoch trains on from the one before, in train mode; testing wants eval mode and no "
     "graph.",

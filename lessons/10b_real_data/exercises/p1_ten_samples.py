@@ -1,4 +1,4 @@
-"""Exercise 10.p3: ten samples, four at a time."""
+"""Exercise 10b.p1: ten samples, four at a time."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -37,7 +37,7 @@ def compared(answer, wanted):
 
 
 EXERCISE = Predict(
-    id="10.p3", title="Ten samples", minutes=2, difficulty=1,
+    id="10b.p1", title="Ten samples", minutes=2, difficulty=1,
     question="A dataset of ten samples, and `DataLoader(Ten(), batch_size=4)`. How often is `__getitem__` called while "
     "the loader is made, and how often in one pass? How many batches are there, and how many rows has the last? A "
     "list of four.",

@@ -1,4 +1,4 @@
-"""Exercise 10.p6: which test changes the network?"""
+"""Exercise 10b.p2: which test changes the network?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -19,7 +19,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p6", title="A test that changes the network", minutes=2, difficulty=2,
+    id="10b.p2", title="A test that changes the network", minutes=2, difficulty=2,
     question="A batch goes through a batch norm: A in train mode; B in train mode under no_grad; C in eval mode; D in "
     "eval mode under no_grad. In which cases is the running mean another one afterwards?",
     hints=(

@@ -1,4 +1,4 @@
-"""Exercise 10.p4: four tests of one network."""
+"""Exercise 10b.p3: four tests of one network."""
 
 import copy
 import functools
@@ -43,7 +43,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p4", title="Four tests", minutes=3, difficulty=2,
+    id="10b.p3", title="Four tests", minutes=3, difficulty=2,
     question="The trained network with batch norm is tested in batches of 40: A in eval mode, as the images come; B in "
     "eval mode, sorted by digit; C in train mode, as they come; D in train mode, sorted. Which tests find that more "
     "than 90 % are right?",

@@ -1,12 +1,11 @@
-"""Exercise 10.4: write Adam."""
+"""Exercise 10c.1: write Adam."""
 
 import math
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
 from lessons.shared import as_number, flat, near, numbers
-
-from .shared import fresh
+from lessons.training import fresh
 
 
 class Hand:
@@ -257,7 +256,7 @@ def adam_but(*changes):
 SKIP = "            if p.grad is None:\n                continue\n"
 
 EXERCISE = Exercise(
-    id="10.4", kind="write it yourself", title="Write Adam", minutes=10, difficulty=3,
+    id="10c.1", kind="write it yourself", title="Write Adam", minutes=10, difficulty=3,
     question="One step of Adam for all `params`, in place, by the formulas of the text. `state` comes back each time.",
     name="adam", starter="def adam(torch, params, state, lr, b1, b2, eps):\n    ...\n",
     hints=(

@@ -1,9 +1,8 @@
-"""Exercise 10.6: diagnose."""
+"""Exercise 10c.2: diagnose."""
 
 from coursekit.judge.exercise import Exercise, Mistake, correct, not_yet
 from coursekit.judge.table import judged_rows
-
-from .shared import tables_but
+from lessons.training import tables_but
 
 CURES = {
     "A": "hand over the missing parameters",
@@ -84,7 +83,7 @@ def check(answer, torch):
 cures_but = tables_but("cures", CURES)
 
 EXERCISE = Exercise(
-    id="10.6", kind="diagnose", title="Diagnose", minutes=5, difficulty=2, puzzles=(8, 13),
+    id="10c.2", kind="diagnose", title="Diagnose", minutes=5, difficulty=2, puzzles=(8, 13),
     question="Eight bug reports; choose the cure of each, out of ten.",
     name="cures", starter="cures = {" + ", ".join(f'"{letter}": None' for letter in CURES) + "}",
     hints=(

@@ -1,12 +1,11 @@
-"""Exercise 10.p11: the losses of a training that is resumed with the weights alone."""
+"""Exercise 10c.p1: the losses of a training that is resumed with the weights alone."""
 
 import copy
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
 from lessons.shared import names_among
-
-from .shared import fresh
+from lessons.training import fresh
 
 
 def three_rounds(torch, model, optimizer):
@@ -33,7 +32,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p11", title="Resumed", minutes=2, difficulty=1,
+    id="10c.p1", title="Resumed", minutes=2, difficulty=1,
     question="After three rounds with momentum the weights are saved. A new model gets them, with a new optimizer of "
     "the same settings, and makes three rounds; the old pair makes three more, too. Which losses are equal in both? "
     "A: the first; B: the second; C: the third. A list of letters; it may be empty.",

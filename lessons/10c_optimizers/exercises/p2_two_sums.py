@@ -1,4 +1,4 @@
-"""Exercise 10.p5: momentum and decay, two steps by hand."""
+"""Exercise 10c.p2: momentum and decay, two steps by hand."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -17,7 +17,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p5", title="Two sums", minutes=3, difficulty=2,
+    id="10c.p2", title="Two sums", minutes=3, difficulty=2,
     question="SGD with the rate 0.1, momentum 0.9 and weight decay 0.5. p is 1 at first, and its gradient is 2 in both "
     "steps. Which two running sums stand in the optimizer's state?",
     hints=(

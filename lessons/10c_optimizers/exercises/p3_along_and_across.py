@@ -1,4 +1,4 @@
-"""Exercise 10.p10: what momentum does along a valley, and across it."""
+"""Exercise 10c.p3: what momentum does along a valley, and across it."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -28,7 +28,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="10.p10", title="Along and across", minutes=2, difficulty=2,
+    id="10c.p3", title="Along and across", minutes=2, difficulty=2,
     question="Thirty steps of SGD in the valley (p[0]² + 100 p[1]²) / 2 from (10, 1), at the rate 0.018, once plain "
     "and once with momentum 0.8. What is true of the run with momentum? A: it comes further along the valley; B: its "
     "swing across the valley dies away sooner; C: it ends with the lower loss. A list of letters.",

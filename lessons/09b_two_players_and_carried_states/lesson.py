@@ -274,7 +274,7 @@ with expect_error(RuntimeError, "has been modified by an inplace operation"):
     (-score).backward()
 
 # %% [markdown]
-# Two repairs are in use: score the *detached* fake before the step, as the forum said, or score the *attached* fake once more, after the step. Here are both losses, and their graphs:
+# Two repairs are often suggested: score the *detached* fake before the step, as the forum said, or score the *attached* fake once more, after the step. Here are both losses, and their graphs:
 
 # %% tags=["P9"]
 d = torch.tensor(3.0, requires_grad=True)

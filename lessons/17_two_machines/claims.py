@@ -119,3 +119,15 @@ def test_c17_10_a_pipeline(torch, capsys):
         found = [stage["gradients"][k] for stage in stepping]
         assert same(found, stepping, k, slice(k, k + 1))
         assert same(found, stepping, 0, slice(k, k + 1)) == (k == 0)
+
+
+def test_c17_11_a_sum_that_is_not_counted(torch, capsys):
+    """If all_reduce writes into a result that exp has saved, the version stays 0 and the gradient is wrong without an
+    error; a detached copy is summed without harm."""
+    processes(from_lesson(torch, 17, "summed").summed, torch)
+    assert capsys.readouterr().out.splitlines() == [
+        "rank 0, into e itself: version of e 0, gradient 10.107, slope 2.718",
+        "rank 0, into a copy: version of e 0, gradient 2.718, slope 2.718",
+        "rank 1, into e itself: version of e 0, gradient 10.107, slope 7.389",
+        "rank 1, into a copy: version of e 0, gradient 7.389, slope 7.389",
+    ]

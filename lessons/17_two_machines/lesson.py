@@ -42,7 +42,7 @@ L = lesson(17)
 #
 # Every machine runs the same program, as a process of its own. The number of processes is the **world size**. Each process has a number, its **rank**, which begins at 0. Each has a copy of the whole network, called a *replica*, and reads another share of the batch.
 #
-# After backward the replicas hold different gradients, because they saw different samples. So the gradients are added up over all ranks, and divided by the world size. The operation that leaves the sum of all ranks on every rank is called **all-reduce**.
+# After backward, the replicas hold different gradients, because they saw different samples. So the gradients are added up over all ranks, and divided by the world size. The operation that does this sum, and leaves it on every rank, is called **all-reduce**.
 #
 # We begin without processes: a list of two replicas, and a function that writes the average into all of them. Two ranks with two samples each:
 
@@ -68,7 +68,7 @@ print("each rank:  ", [gradient([2.0, 4.0]), gradient([6.0, 8.0])])
 print("averaged:   ", average([gradient([2.0, 4.0]), gradient([6.0, 8.0])]))
 
 # %% [markdown]
-# Both ranks now have the gradient of the whole batch. They begin with the same weights and take the same step, so they stay equal without ever sending a weight.
+# Both ranks now have the gradient of the whole batch. They begin with the same weights and take the same step, so their weights stay equal although no weight is ever sent.
 #
 # Now the shares are unequal. Rank 0 has the sample 2, and rank 1 has 4, 6 and 12. Each rank computes the mean loss of its own share, and the two gradients are averaged.
 #
@@ -84,7 +84,7 @@ print("whole batch:", gradient([2.0, 4.0, 6.0, 12.0]))
 print("weighted:   ", (1 * ranks[0] + 3 * ranks[1]) / 4)
 
 # %% [markdown]
-# The sample of rank 0 counts three times as much as each sample of rank 1. If the gradients are weighted by the number of samples, the result is right again. PyTorch does not do this for you. Its samplers give each rank equally many samples instead, and repeat some if they have to. (It is the mean of means from lesson 05, with ranks in place of micro-batches.)
+# The sample of rank 0 counts three times as much as each sample of rank 1. If the gradients are weighted by the number of samples, the result is right again. PyTorch does not do this for you. Its samplers give each rank equally many samples instead, and repeat some if they have to. (It is the mean of means from lesson 05, with ranks instead of micro-batches.)
 #
 # > **The rule.** The average of the gradients is the gradient of the whole batch if every rank has equally many samples.
 #
@@ -108,7 +108,7 @@ def train(torch, group):
 processes(train, torch)
 
 # %% [markdown]
-# The two have seen different samples, and hold the same weight. And if one of them dies, the other one would wait for its gradient for ever. `processes` notices it and stops the others:
+# The two have seen different samples, and hold the same weight. And if one of them dies? The other one needs a gradient that will not come. Our `processes` notices that a process has ended, and stops the others:
 
 
 # %%
@@ -122,6 +122,35 @@ with expect_error(RuntimeError, "rank 1 ended before it was done"):
     processes(dies, torch)
 
 # %% [markdown]
+# What PyTorch does depends on the library that carries the messages. `gloo`, the one for CPUs, sees that the connection is gone, and the rank that is left raises *Connection reset by peer* at once. A process that hangs without ending is another matter: then the others wait until a time limit is over, which is half an hour for `gloo` if you set none.
+#
+# ## Does autograd know that `all_reduce` writes?
+#
+# `all_reduce` writes the sum into the tensor that it is given. So far this tensor was a gradient, after backward. Here it is given a tensor in the middle of a forward pass. Rank 0 has the weight 1, and rank 1 has the weight 2. Each gradient is printed beside the slope of `exp` at its own weight:
+
+
+# %% tags=["C17.11"]
+def summed(torch, group):
+    for out_of_place in (False, True):
+        w = torch.tensor([1.0 + group.rank], requires_grad=True)
+        e = w.exp()
+        total = e.detach().clone() if out_of_place else e
+        group.all_reduce(total)
+        e.sum().backward()
+        what = "into a copy" if out_of_place else "into e itself"
+        slope = w.detach().exp().item()
+        print(f"rank {group.rank}, {what}: version of e {e._version}, gradient {w.grad.item():.3f}, slope {slope:.3f}")
+
+
+processes(summed, torch)
+
+# %% [markdown]
+# **Notice:** `exp` had saved its result `e`, and `all_reduce` wrote the sum of both ranks into it. The version of `e` is still 0, so backward read the sum as if it were the result: 10.107 on both ranks, instead of 2.718 and 7.389. PyTorch gives the same numbers with `torch.distributed.all_reduce`. It prints a warning (*an autograd kernel was not registered … may lead to silently incorrect behavior*), and raises nothing.
+#
+# A sum that is only looked at, such as a loss for the log, belongs in a detached copy. If the sum is part of the loss, it needs an operation with a backward of its own: `torch.distributed.nn.functional.all_reduce` returns a new tensor and has a node. Its backward is another all-reduce, because the number of one rank reaches the losses of all ranks.
+#
+# > **The rule.** A collective such as `all_reduce` writes in place, without counting the write. Give it a tensor that no node has saved.
+#
 # ## What may happen between two forwards?
 #
 # A network also has **buffers**: tensors that are state, and are not trained. The running mean of batch normalisation is one. Every rank computes its own from its own samples, so buffers drift apart. PyTorch's `DistributedDataParallel` (DDP) therefore copies the buffers of rank 0 to all other ranks, at the beginning of each forward. This is the *broadcast* of the buffers.
@@ -187,7 +216,7 @@ with torch.no_grad():
 draw(first)
 
 # %% [markdown]
-# **Notice:** the orange note. The division of the first forward had saved the buffer, because the slope of `w * x / size` needs it. It is the memory into which the 2 of rank 0 was written.
+# **Notice:** the orange drawer in the node of the division. The division of the first forward had saved the buffer, because the slope of `w * x / size` needs it. It is the memory into which the 2 of rank 0 was written.
 #
 # On one machine there is no broadcast, and so the program was always right there.
 #
@@ -214,7 +243,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # PyTorch 2.13 hides the broadcast of DDP from the counters. So the false alarm is gone. The right one is gone, too: a model like `Scaled` is silently wrong. The record of the real run stands further down.
 #
-# The cure is a copy that belongs to the graph. The broadcast then writes into the buffer, and the node has its own:
+# There are two cures. If the ranks may have different buffers, switch the broadcast off: `DDP(model, broadcast_buffers=False)`. That is the usual one. If rank 0 should go on deciding, make a copy that belongs to the graph. The broadcast then writes into the buffer, and the node has its own copy:
 
 
 # %% tags=["C17.4"]
@@ -229,7 +258,7 @@ print("counted:    ", two_forwards(lambda size, other: size.copy_(other), Copyin
 print("not counted:", two_forwards(lambda size, other: size.data.copy_(other), Copying))
 
 # %% [markdown]
-# > **The rule.** A broadcast writes into buffers in place. In forward, compute with a clone of the buffer, never with the buffer itself.
+# > **The rule.** A broadcast writes into buffers in place. If a node saves a buffer, and a second forward may come before backward, compute with a clone of it, or switch the broadcast off.
 #
 # ## How does batch normalisation see the whole batch?
 #
@@ -268,7 +297,7 @@ for count in (4, 2):
 #
 # ## What does an older micro-batch find when it comes back?
 #
-# The other way to use two machines is to cut the network. Rank 0 has the first layers, rank 1 the last ones, and each is a **stage** of a *pipeline*. If a whole batch went through, one machine would always wait. So the batch is cut into micro-batches, and a stage takes turns: one forward, one backward. This is called **1F1B**, one forward, one backward. The first stage has to be one forward ahead, because its gradients come back late:
+# The other way to use two machines is to cut the network. Rank 0 has the first layers, rank 1 the last ones, and each is a **stage** of a *pipeline*. If a whole batch went through, one machine would always wait. So the batch is cut into micro-batches, and a stage takes turns: one forward, one backward. This order of turns is called **1F1B**. The first stage has to be one forward ahead, because its gradients come back late:
 #
 # %%
 turns = [["stage 0", "F0", "F1", "", "B0", "F2", "B1", "F3", "B2", "", "B3"], ["stage 1", "", "F0", "B0", "F1", "B1", "F2", "B2", "F3", "B3", ""]]
@@ -278,7 +307,7 @@ grids(["time → (a colour is a micro-batch)", turns], colours=[papers])
 # %% [markdown]
 # **Notice:** `F` is a forward and `B` a backward. Stage 0 waits one turn near the beginning and one near the end; in between both are busy.
 #
-# Each stage steps after each of its backwards. Look at micro-batch 1 in stage 0: it went forward, then came `B0` and a step, and then `B1`. The stage of the next program computes `a · x · b`. We start with a = 2 and b = 3, the inputs are 1 and 2, the gradients that come back are 1, and the step is 1 · gradient.
+# When do the weights change? In PyTorch's own `Schedule1F1B` they wait: the gradients of all micro-batches are added up, and the optimizer steps once, at the end. Then all turns see the same weights, and nothing in this lesson goes wrong. But before the step the pipeline runs empty, and then has to fill again. **PipeDream** keeps it full: there each stage steps after each of its backwards. This is what we look at now. Take micro-batch 1 in stage 0: it went forward, then came `B0` and a step, and then `B1`. The stage of the next program computes `a · x · b`. We start with a = 2 and b = 3, the inputs are 1 and 2, the gradients that come back are 1, and the step is 1 · gradient.
 #
 # **Predict.** What is the gradient of `a` for micro-batch 1 in three cases: the step writes with `sub_`; it writes with `.data.sub_`; each micro-batch uses copies of the weights, made in its forward? Each entry is a number or `"error"`.
 
@@ -309,7 +338,7 @@ stage("copies")
 # %% [markdown]
 # - With `sub_` the version check does its work. `b` is not what it was when micro-batch 1 went forward.
 # - With `.data` there is no error. The slope of `a` was computed with the new `b`, and that of `b` with the old `a`. This is the gradient of no network that ever existed.
-# - With copies the gradient is right for the weights that this micro-batch has used. The step changes the newer weights by it.
+# - With copies the gradient is right for the weights that this micro-batch has used. The step then applies this gradient to the newer weights.
 #
 # To keep the weights of each micro-batch on its way is called **weight stashing**.
 #
@@ -415,7 +444,7 @@ grids(["time → (a colour is a version of the weights)", upper + lower], colour
 # %% [markdown]
 # **Notice:** in stage 0 the cell of `B1` has the colour of v0, while the weights below it are at v1 already. So stage 0 must keep two versions. In stage 1 each backward follows its forward at once, the two lines have the same colours, and one version is enough. With more stages (we do not run that here) a stage is `world_size - 1 - rank` forwards ahead, and keeps one version more than that.
 #
-# (Micro-batch 1 has used v0 in stage 0 and v1 in stage 1. That is usual in such pipelines. If you want one version in all stages, or have no memory for copies: let all micro-batches come back first, and step then.)
+# (Micro-batch 1 has used v0 in stage 0 and v1 in stage 1. PipeDream with weight stashing accepts that. If you want one version in all stages, or have no memory for copies, do what `Schedule1F1B` does: let all micro-batches come back first, and step then. The run with rate 0 above stands for it.)
 #
 # ## Is it the same on real PyTorch?
 #
@@ -634,6 +663,7 @@ L.check("17.5", RunningSize)
 # - **C17.8** If the step is hidden from the counters, the gradient of the older micro-batch mixes two versions of the weights without an error.
 # - **C17.9** With copies of the weights each micro-batch gets the gradient of the weights that it used.
 # - **C17.10** In a pipeline of two stages that take turns, the gradients of the micro-batches add up to that of the whole batch if no step comes in between; with steps and copies, each is the gradient of the weights that it used, and the first stage has two micro-batches under way and the last one.
+# - **C17.11** If all_reduce writes into a result that exp has saved, the version stays 0 and the gradient is wrong without an error; a detached copy is summed without harm.
 #
 # **Left out, compared with PyTorch.** DDP sends gradients in buckets while backward still runs, with hooks of lesson 12, and `no_sync()` leaves it out for gradient accumulation. Our engine has no `torch.distributed` and no `SyncBatchNorm`; PyTorch's runs on graphics cards only.
 #

@@ -81,7 +81,7 @@ L.stage.lanes()
 # **Notice:**
 #
 # - Each line finds its work in a lane, and leaves its result in a lane.
-# - `backward()` reads what the graph has saved. In a network some of the saved tensors are the parameters themselves, each noted with its version.
+# - `backward()` reads what the graph has saved. In a network some of the saved tensors are the parameters themselves, or views of them, each noted with its version.
 # - Only `step()` writes to the parameters. It never looks at the loss or at the graph. It finds the gradients in the lane `.grad`.
 #
 # ## In which orders may the three lines stand?
@@ -237,6 +237,7 @@ def two_steps(settings):
     optimizer = torch.optim.SGD([a, b, c], lr=0.1, **settings)
     (a + b + c).backward()
     optimizer.step()
+    print("settings:", settings)
     print("after one step: ", [round(p.item(), 4) for p in (a, b, c)])
     a.grad = None
     b.grad = torch.zeros(1)

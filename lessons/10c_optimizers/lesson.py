@@ -191,7 +191,7 @@ L.run(contour, valley, runs, "p[0]", "p[1]", after="10c.p3")
 # %% [markdown]
 # ## Gradients of 0.001 and of 1000: is there one rate for both?
 #
-# Such gradients may well stand side by side in a deep network. A rate that moves the first parameter throws the other one far away. **Adam** divides each gradient by the size that it usually has. What is left is its sign, and whether it is larger than usual. For each parameter it keeps a count n and two averages, m of its gradient g and s of g², which begin at 0:
+# Such gradients may well occur side by side in a deep network. A rate that moves the first parameter throws the other one far away. **Adam** divides each gradient by the size that it usually has. What is left is its sign, and whether it is larger than usual. For each parameter it keeps a count n and two averages, m of its gradient g and s of g², which begin at 0:
 #
 # ```
 # n ← n + 1

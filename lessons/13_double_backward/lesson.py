@@ -230,7 +230,7 @@ def penalty_alone():
 
 
 # %% [markdown]
-# **Predict.** What is in `.grad` of `W1`, `b1`, `W2` and `b2` at the end? Answer with a list of four: `"numbers"`, `"zeros"` or `"None"`.
+# **Predict.** What is in `.grad` of `W1`, `b1`, `W2` and `b2` when `penalty_alone` has run? Answer with a list of four: `"numbers"`, `"zeros"` or `"None"`.
 
 # %%
 L.predict("13.p2", None)
@@ -262,7 +262,7 @@ L.run(lambda: L.stage.slopes(slopes_of_critic(), x=x, W1=W1, b1=b1, W2=W2), afte
 # **Notice:**
 #
 # - The upper band on the left is the forward pass. The other three are the lines of its backward pass, recorded. Read them upwards from `g`: `W1` comes in at node 7, `W2` at node 4. (The dashed frame only says that `W1.T` is a view of `W1`.)
-# - From there only one arrow leads to a *node* of the forward pass: arrow 1 of node 6, to `relu`. It goes on to `b1`, `x` and `W1`. Only zeros travel on this way.
+# - From there only one arrow leads to a *node* of the forward pass: arrow 1 of node 6, to `relu`. It goes on to `b1`, `x` and `W1`. Only zeros travel along it.
 # - `b2` has no box.
 #
 # You can check the numbers by hand. The slopes of the second sample have the length 1 already, so they add nothing. Those of the first, g₁ = (3, 4), have the length 5:
@@ -299,7 +299,7 @@ held.plot()
 #
 # ## So why did the penalty of the story teach nothing?
 #
-# Here are two ways to get the slopes, and two ways to put the penalty into the loss.
+# Here are two ways to get the slopes, and two terms for the loss.
 
 # %%
 def recorded(score, x):
@@ -390,7 +390,7 @@ L.run(ring)
 # %% [markdown]
 # **Notice:** begin at `x` and follow the arrows. The green one, `.grad`, leads to `x.grad`, this to its node, the nodes lead to the green box, and the green box to `x`. That is a ring. Python's reference counting never frees a ring.
 #
-# In training, the rings of the *weights* are opened again: `zero_grad()` sets their `.grad` to None. But `x` is a new tensor in each step, and no optimizer knows it. Here are six steps, each in one of four ways. How many of the six `x` are still alive at the end?
+# `backward` makes such a ring for each weight, too. In training, these are opened again: `zero_grad()` sets the `.grad` of the weights to None. But `x` is a new tensor in each step, and no optimizer knows it. Here are six steps, each in one of four ways. How many of the six `x` are still alive at the end?
 
 # %% tags=["C13.13", "P18"]
 def six_steps(way):
@@ -490,7 +490,7 @@ L.run(through, lambda w, lr, g: w - lr * g.detach(), after="13.p4")
 L.build("13")
 
 # %% [markdown]
-# When the checkpoint says *correct*, your engine gives derivatives of every order. It began as a box around an array. Would you notice if somebody broke it? Part [13b](13b_your_tests.ipynb) asks your own tests.
+# When the checkpoint says *correct*, your engine gives derivatives of every order. Would you notice if somebody broke it? Part [13b](13b_your_tests.ipynb) asks your own tests.
 #
 # ## Exercises: more, if you like
 #

@@ -32,30 +32,30 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="13.p1", title="Three derivatives", minutes=2, difficulty=1,
-    question="Three calls of `grad`, one on the result of the other: which need `create_graph=True`?",
+    question="Three passes, each from the result of the one before: which must be recorded (`create_graph=True`)?",
     hints=(
         "Of which tensors is a derivative taken? Those must have a history.",
-        "The result of call 3 is printed and no more. Does a number that is only printed need a history?",
+        "The result of pass 3 is printed and no more. Does a number that is only printed need a history?",
     ),
     solution="answer = [1, 2]",
-    why="Call 2 differentiates the result of call 1, and call 3 that of call 2. Nobody differentiates the result of "
-    "call 3.",
+    why="Pass 2 differentiates the result of pass 1, and pass 3 that of pass 2. Nothing differentiates the result of "
+    "pass 3.",
     alternatives=("answer = (2, 1)", "answer = {1, 2}", 'answer = "1, 2"'),
     read=read, truth=truth, wanted="Give a list with some of the numbers 1, 2 and 3; it may be empty.",
     shown="a pass is recorded for the sake of the one that follows it.",
     mistakes=(
-        Mistake("all three", "It would run, but the third is too much: nobody differentiates its result, and a "
+        Mistake("all three", "It would run, but the third is too much: nothing differentiates its result, and a "
                 "recorded pass releases nothing.", [1, 2, 3]),
-        Mistake("the first", "With this, call 2 runs. Its result is again a plain number, and call 3 cannot "
+        Mistake("the first", "With this, pass 2 runs. Its result is again a plain number, and pass 3 cannot "
                 "differentiate it.", [1]),
-        Mistake("the second", "The program does not get that far: call 2 asks for the derivative of a gradient "
+        Mistake("the second", "The program does not get that far: pass 2 asks for the derivative of a gradient "
                 "without a history.", [2]),
-        Mistake("the last", "The other way round: the last is the one call whose result nobody differentiates.", [3]),
-        Mistake("not the first", "y has a history, so call 1 runs. But what call 1 returns must have one too, for "
-                "call 2.", [2, 3]),
-        Mistake("not the second", "Being recorded is not handed on: every call that should leave a history must say "
+        Mistake("the last", "The other way round: the last is the one pass whose result nothing differentiates.", [3]),
+        Mistake("not the first", "y has a history, so pass 1 runs. But what pass 1 returns must have one too, for "
+                "pass 2.", [2, 3]),
+        Mistake("not the second", "Being recorded is not handed on: every pass that should leave a history must say "
                 "so.", [1, 3]),
-        Mistake("none", "Then every gradient is a plain number. The program stops at call 2.", []),
+        Mistake("none", "Then every gradient is a plain number. The program stops at pass 2.", []),
     ),
     reveals=("the second pass has nowhere to begin", "the last derivative needs no history"),
 )  # fmt: skip

@@ -50,6 +50,16 @@ WITH_US = ("comm",)  # pure Python, and not in Pyodide's distribution
 CORE = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # What the kernel loads of the distribution, and what the course needs.
 LOADED = ("micropip", "packaging", "ssl", "sqlite3", "ipython", "jedi", "numpy", "matplotlib")
+OWN_PYODIDE = "./static/pyodide/pyodide.js"
+BANNER = Path(__file__).with_name("lite_banner.js")
+IN_A_BROWSER = {  # what lessons say of a folder and a terminal, and what is true where there are none
+    r"- Your copies of the lessons are in the folder `my_course`\..*":
+        "- What you write stays in this browser, in its storage for this site; clearing the site's data deletes it. To "
+        "keep a lesson, or to take it to another machine: right-click on it in the list of files, *Download*.",
+    r"- Your own engine is `my_engine\.py` in the same folder\.": "- Your own engine is `my_engine.py` in that list.",
+    r" in your folder `my_course`": "",
+    r" ?\(If it is not there, `python3 course\.py my-engine` in a terminal writes it\.\)": "",
+}  # fmt: skip
 METADATA = {
     "kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"},
     "language_info": {"name": "python"},
@@ -104,9 +114,19 @@ def lessons(folder):
     folder.mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = json.loads(render_copy(path).decode())
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = told_here("".join(cell["source"]))
         notebook["metadata"] = METADATA  # JupyterLab would write it on opening, and call the lesson changed
         (folder / path.name).write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / stages.NAME).write_text(stages.start(), encoding="utf-8")
+
+
+def told_here(text):
+    """A text of a lesson, as it is true in a browser."""
+    for there, here in IN_A_BROWSER.items():
+        text = re.sub(there, here, text)
+    return text
 
 
 def distribution(given, folder):
@@ -142,12 +162,30 @@ def settings(names, own_pyodide):
         "loadPyodideOptions": {"packages": ["numpy", "matplotlib", *ours]},
     }
     if own_pyodide:
-        kernel["pyodideUrl"] = "./static/pyodide/pyodide.js"
+        kernel["pyodideUrl"] = OWN_PYODIDE
     config = {"appName": "autograd, seen from the inside", "litePluginSettings": {f"{KERNEL}:kernel": kernel}}
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": config}
 
 
 # ---------------------------------------------------------------------------------------------- the build
+
+
+def published_pyodide(extension):
+    """The address from which the kernel takes Pyodide by itself."""
+    for path in sorted(extension.rglob("*.js")):
+        if found := re.search(r"https://[\w./-]+/pyodide\.js", path.read_text(encoding="utf-8")):
+            return found[0]
+    raise Problem(f"No address of Pyodide stands in {extension}: this version of jupyterlite-pyodide-kernel is unknown "
+                  "here. Install the one in constraints.txt.")  # fmt: skip
+
+
+def add_banner(made, address):
+    """Give every page with a kernel the words for a Python that cannot be reached; `address` as the banner sees it."""
+    (made / "banner.js").write_text(BANNER.read_text(encoding="utf-8").replace("FROM", address, 1), encoding="utf-8")
+    for app in ("lab", "notebooks"):
+        page = made / app / "index.html"
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace("<head>", '<head>\n    <script src="../banner.js"></script>', 1), encoding="utf-8")
 
 
 def build(out, pyodide=None):
@@ -170,6 +208,7 @@ def build(out, pyodide=None):
               "--no-unused-shared-packages",
               "--ignore-sys-prefix", f"--LiteBuildConfig.federated_extensions={extension}"],
              "Building JupyterLite", cwd=scratch)  # fmt: skip
+        add_banner(made, published_pyodide(extension) if pyodide is None else OWN_PYODIDE)
         (made / "index.html").write_text(REDIRECT.format(page=FIRST_PAGE), encoding="utf-8")
         shutil.rmtree(out, ignore_errors=True)
         out.parent.mkdir(parents=True, exist_ok=True)

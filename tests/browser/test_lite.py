@@ -109,6 +109,18 @@ print(L.results, draw(torch.ones(2, requires_grad=True) * 2))
     assert (tmp_path / "work" / "my_engine.py").is_file()
 
 
+def test_its_lessons_speak_of_the_browser(lite):
+    """There is no folder my_course and no course.py there: no lesson sends anybody to one."""
+    elsewhere = r"my_course|course\.py|make (open|reset|my-engine)"
+    said = {path.stem: [line for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"
+                        for line in cell.source.splitlines() if re.search(elsewhere, line)]
+            for path in (lite / "files").glob("*.ipynb")}  # fmt: skip
+    home = (lite / "files" / "home.ipynb").read_text(encoding="utf-8")
+
+    assert {name: lines for name, lines in said.items() if lines} == {}
+    assert "stays in this browser" in home and "`my_engine.py` in that list" in home
+
+
 def test_a_folder_that_is_no_distribution_is_refused(tmp_path):
     """It is said what the folder lacks, and nothing is built."""
     maker = tool("lite")
@@ -133,6 +145,38 @@ def test_the_front_page_leads_to_the_lessons(address, page):
 
     assert len(folders) == (FOLDER is None)
     assert all(folder.endswith(f"/pyodide/v{PYODIDE_VERSION}/full") for folder in folders)
+
+
+@pytest.mark.parametrize("app", ["lab", "notebooks"])
+@pytest.mark.parametrize("network, why", [("cut", "cannot be reached"), ("hangs", "has not answered")])
+def test_where_python_cannot_be_reached_a_banner_says_so(address, window, app, network, why):
+    """Within 20 seconds it names the host and the way out, also where a proxy swallows the question."""
+    page, here = window(), urlsplit(address).netloc
+    outside = lambda url: urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc != here  # noqa: E731
+    page.context.route(outside, lambda route: route.abort() if network == "cut" else None)
+    if FOLDER is not None:  # then this is the address that can be cut off
+        page.context.route("**/static/pyodide/**", lambda route: route.abort() if network == "cut" else None)
+    page.goto(f"{address}{app}/index.html?path=home.ipynb", wait_until="domcontentloaded")
+    banner = page.locator("#python-missing")
+    banner.wait_for(timeout=20_000)
+    screenshot(page, f"lite_banner_{app}_{network}")
+    said = banner.inner_text()
+
+    assert why in said and "--pyodide FOLDER" in said
+    assert (here if FOLDER is not None else "cdn.") in said
+    assert banner.get_by_role("button", name="Try again").is_visible()
+
+
+def test_where_python_comes_there_is_no_banner(address, window):
+    """A host that answers leaves the page as it is."""
+    page, here = window(), urlsplit(address).netloc
+    outside = lambda url: urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc != here  # noqa: E731
+    page.context.route(outside, lambda route: route.fulfill(body="", content_type="text/javascript"))
+    with page.expect_response(re.compile(r"/pyodide\.js$")):
+        page.goto(f"{address}lab/index.html?path=home.ipynb", wait_until="domcontentloaded")
+    page.get_by_role("paragraph").filter(has_text="This is the home page of the course.").wait_for()
+
+    assert page.locator("#python-missing").count() == 0
 
 
 if GIVEN:

@@ -260,7 +260,7 @@ for letter in "ABCD":
 # %% [markdown]
 # ## How do you test a Function?
 #
-# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (lesson 03). Give it `float64`, since in `float32` the differences drown in rounding.
+# `torch.autograd.gradcheck(f, inputs)` compares the gradients with finite differences: it moves each number a little, and looks how the result moves (part 03b). Give it `float64`, since in `float32` the differences drown in rounding.
 #
 # You need such a test most where a computation leaves PyTorch, as for this table of a sensor. `x.numpy()` is refused while PyTorch records a tensor that requires a gradient. But `forward` runs with recording off, so a Function may leave PyTorch there. The slopes are 30 degrees per volt on the first piece of the table, 50 on the second, and 0 outside.
 

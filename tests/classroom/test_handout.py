@@ -21,7 +21,8 @@ def folder(tmp_path_factory):
 
 def test_students_get_what_a_learner_gets(folder):
     """The notebooks are learner copies: the lesson's cells, no outputs."""
-    names = ["01_computation_graph", "02_leaves", "03_vector_jacobian_products", "07_version_counters"]
+    names = ["01_computation_graph", "02_leaves", "03_vector_jacobian_products", "03b_why_backwards"]
+    names.append("07_version_counters")
 
     assert [*names, "home"] == sorted(path.stem for path in (folder / "students").glob("*.ipynb"))
     for name in names:

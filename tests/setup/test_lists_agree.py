@@ -127,7 +127,7 @@ def test_an_address_is_written_into_every_page_and_can_be_taken_out(tmp_path):
 
     before = texts()
     assert not any("github.com/" in text or "github.io" in text for text in before)
-    for new, old in (("somebody/autograd", "github.com/x"), ("Some-one/other.name", "somebody")):
+    for new, old in (("owner-of-this/autograd", "Some-one"), ("Some-one/other.name", "owner-of-this")):
         assert list(address.FILES) == address.write(new, tmp_path)
         assert all(f"github.com/{new}" in text for text in texts())
         assert not any(old in text for text in texts())

@@ -56,6 +56,7 @@ puzzles:
 lesson:
 	@"$(TOOLS_PYTHON)" tools/lesson.py $(or $(L),$(NN)) $(if $(WATCH),--watch) $(ARGS)
 
+# All notebooks, or one: make notebooks ARGS=07. The first time it installs what draws their PNG pictures
 notebooks:
 	@"$(PYTHON)" course.py notebooks $(ARGS)
 

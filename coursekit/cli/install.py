@@ -32,6 +32,10 @@ from coursekit.cli.terminal import Bar, UserError, echo, run_under, tail
 # How many packages a set-up brings, until pip knows it exactly; a test counts them.
 PACKAGES = 116
 HOW_LONG = "It takes one to three minutes"
+WHAT_FOR = {  # what an extra of pyproject.toml brings, said before it is installed
+    "torch": "real PyTorch, which is large", "browser": "what drives Chromium in tests",
+    "docs": "what draws the notebooks' PNG pictures and builds the site", "lite": "what builds the course for browsers",
+}  # fmt: skip
 
 
 def ensure_environment(extras: Sequence[str] = ("dev",), environ: Mapping[str, str] | None = None) -> Environment:
@@ -66,7 +70,9 @@ def set_up(environment: Environment, extras: list[str]) -> None:
     if not damaged and not read_stamp(environment)["fingerprint"]:
         echo(f"Setting up the course in .venv, once: some {PACKAGES} packages, 480 MB. {HOW_LONG}.")
     elif not damaged:
-        echo("Bringing .venv up to date ...")
+        new = [WHAT_FOR.get(extra, extra) for extra in sorted(set(extras) - set(read_stamp(environment)["extras"]))]
+        more = f"Installing into .venv, once: {'; '.join(new)}. {HOW_LONG}."
+        echo(more if new else "Bringing .venv up to date ...")
     bar = Bar()
     make_venv(environment, bar, damaged)
     install(environment, extras, bar, answer)

@@ -407,6 +407,19 @@ def test_without_a_network_an_old_environment_that_is_whole_is_used(root, monkey
     assert "No network" in capsys.readouterr().out
 
 
+def test_what_is_installed_for_a_command_is_said_first(root, monkeypatch, capsys):
+    """`make notebooks` needs more than `make test`: what for stands in the terminal before pip runs."""
+    made()
+    said = []
+    monkeypatch.setattr(install, "ask_index", lambda: ANSWERS)
+    monkeypatch.setattr(install, "make_venv", lambda *ignored: None)
+    monkeypatch.setattr(install, "install", lambda *ignored: said.append(capsys.readouterr().out))
+    install.ensure_environment(["dev", "docs"], {})
+
+    assert "Installing into .venv, once: what draws the notebooks' PNG pictures" in said[0]
+    assert "one to three minutes" in said[0]
+
+
 def test_one_terminal_at_a_time_sets_up(tmp_path):
     """While one process holds the lock another cannot take it, and afterwards it can."""
     lock = tmp_path / "lock"

@@ -29,7 +29,8 @@ MANY = 200  # events: a longer pass is told by every 2nd, 3rd … event
 LEAF = "leaves"
 OTHERS = "other operations"
 NOT_COUNTED = (
-    "Not counted: gradients and .grad, intermediates that no node keeps, numbers and shapes in nodes, Python objects."
+    "Not counted: gradients and .grad, intermediates that no node keeps, numbers and shapes in nodes, Python objects, "
+    "what hooks hold (checkpoint(use_reentrant=False), save_on_cpu)."
 )
 
 
@@ -50,7 +51,8 @@ def ledger(*nothing: object, leaves: bool = True, names: Any = None) -> "Ledger"
 
     Returns the record, when the block is entered. Frees are noticed after the block, too.
     Limits: storage that several slots hold is counted once, and whole: a saved view holds all of its base. On PyTorch,
-    what other saved-tensor hooks pack inside the block (checkpoint, save_on_cpu) is not seen.
+    what other saved-tensor hooks pack inside the block is not seen. On both, checkpoint(use_reentrant=False) holds
+    its inputs and what it computes again outside of slots, so the bytes of such a block are too few.
     """
     if nothing:
         raise TypeError(

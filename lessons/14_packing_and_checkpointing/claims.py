@@ -128,7 +128,8 @@ def test_c14_5_what_does_not_fit(torch):
 
 
 def test_c14_6_a_ring(torch):
-    """A result that pack returns as it is outlives its last name; one that is detached does not."""
+    """A result that pack returns as it is outlives its last name unless backward has run without retain_graph; one
+    that is detached does not."""
     x, alive = leaf(torch), {}
     with no_collector():
         for name, pack in {"itself": lambda tensor: tensor, "detached": lambda tensor: tensor.detach()}.items():
@@ -140,6 +141,13 @@ def test_c14_6_a_ring(torch):
         gc.collect()
         # our nodes are Python objects, which the collector sees; PyTorch's are not
         assert (alive["itself"]() is None) == (torch.__name__ == "course_lib")
+        for retain_graph in (False, True):
+            with hooks(torch, lambda tensor: tensor):
+                y = x.exp()
+            y.sum().backward(retain_graph=retain_graph)
+            result = weakref.ref(y)
+            del y
+            assert (result() is not None) == retain_graph
 
 
 def test_c14_7_as_long_as_the_slot(torch, tmp_path):
@@ -349,3 +357,18 @@ def test_c14_17_the_second_run(torch):
     settings["factor"] = 100.0
     y.sum().backward()
     assert not torch.allclose(x.grad, x.detach().cos())
+
+
+def test_c14_18_the_default(torch):
+    """checkpoint without use_reentrant is the re-entrant form, and warns."""
+    x, w = leaf(torch), leaf(torch, 3.0, 4.0, 5.0)
+
+    def part(h):
+        return torch.tanh(h * w).exp()
+
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        y = checkpoint(torch, part, x)
+    assert names_behind(y) == names_behind(checkpoint(torch, part, x, use_reentrant=True))
+    assert any("use_reentrant parameter should be passed explicitly" in str(each.message) for each in caught)
+    with warnings.catch_warnings(action="ignore"):
+        assert not checkpoint(torch, part, x.detach()).requires_grad  # w inside is not trained

@@ -46,7 +46,7 @@ L = lesson(14)
 nn, hooks, checkpoint = torch.nn, torch.autograd.graph.saved_tensors_hooks, torch.utils.checkpoint.checkpoint
 
 # %% [markdown]
-# Here is the story, made small. An *encoder* of six layers turns each sample into 16 features, and a *head*, a single layer, turns the features into the answer. `encoded` has the changed line in it. `train` runs 60 steps, and prints the first and the last loss, and how far the first weights of the encoder have moved.
+# Here is the story, made small. An *encoder* of six layers turns each sample into 16 features, and a *head*, a single layer, turns the features into the answer. `plain` calls the encoder as usual, and `changed` is the changed line. `train` runs 60 steps, and prints the first and the last loss, and how far the first weights of the encoder have moved.
 
 
 # %%
@@ -56,19 +56,21 @@ def network():
     return encoder, nn.Linear(16, 1), torch.randn(256, 16)
 
 
-def encoded(encoder, samples, use_reentrant):
-    if use_reentrant is None:
-        return encoder(samples)
-    return checkpoint(encoder, samples, use_reentrant=use_reentrant)  # the changed line
+def plain(encoder, samples):
+    return encoder(samples)
 
 
-def train(use_reentrant=None):
+def changed(encoder, samples):
+    return checkpoint(encoder, samples)  # the changed line
+
+
+def train(encoded):
     encoder, head, samples = network()
     target, before, losses = samples[:, :1] * samples[:, 1:2], encoder[0].weight.detach().clone(), []
     optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=0.01)
     for _ in range(60):
         optimizer.zero_grad()
-        loss = ((head(encoded(encoder, samples, use_reentrant)) - target) ** 2).mean()
+        loss = ((head(encoded(encoder, samples)) - target) ** 2).mean()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -77,20 +79,20 @@ def train(use_reentrant=None):
 
 
 # %% [markdown]
-# First as usual (`None`, no checkpoint), and then with the changed line. `use_reentrant=True` chooses the older of two forms of a checkpoint, which many scripts on the web use; the second sitting explains both. The `ledger` of lesson 06 says how many bytes nodes had saved in one step, at the peak.
+# First as usual, and then with the changed line. There are two forms of a checkpoint, and an argument `use_reentrant` chooses. The call leaves it out, as many scripts on the web do. PyTorch 2.13 then warns, and takes the older form; the second sitting explains both. The `ledger` of lesson 06 says how many bytes nodes had saved in one step, at the peak.
 
 # %%
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # there was a warning, among all the lines of the log
-    for use_reentrant in (None, True):
+    for encoded in (plain, changed):
         encoder, head, samples = network()
         with ledger(leaves=False) as held:
-            head(encoded(encoder, samples, use_reentrant)).sum().backward()
-        print("as usual" if use_reentrant is None else "with checkpoint", "-", f"{held.peak:,} bytes at the peak")
-        train(use_reentrant)
+            head(encoded(encoder, samples)).sum().backward()
+        print("as usual" if encoded is plain else "with checkpoint", "-", f"{held.peak:,} bytes at the peak")
+        train(encoded)
 
 # %% [markdown]
-# Not one byte is saved, and the loss falls. But the loss of the first training falls to a sixth, and that of the second one by less than a tenth. The head has learned what a head alone can learn, from features that never changed.
+# Not one byte is saved, and the loss falls. But the first training brings the loss down to a sixth of what it was, and the second takes off less than a tenth. The head has learned what a head alone can learn, from features that never changed.
 #
 # We will come back to this program when you know how a checkpoint works. To know that, you have to know where the memory of a training step goes, and what may be done about it.
 #
@@ -195,7 +197,7 @@ packed_picture
 # %% [markdown]
 # **Notice:**
 #
-# - `pack` was called three times, at once and during forward: for the two factors of the product and for the input of `sin`. The addition and the sum save no tensor. In the picture the three notes say *packed by hooks*, and no tensor hangs on them any more.
+# - `pack` was called three times, at once and during forward: for the two factors of the product and for the input of `sin`. The addition and the sum save no tensor. In the picture the three drawers say *packed by hooks*, and no tensor is drawn in them.
 # - While `pack` runs, recording is off, so what it computes leaves no nodes.
 # - `unpack` was called when a slot was read, and each time anew. Nothing remembers what it returned, so the second pass called it three times more.
 # - Both passes ran outside of the block. That did not matter. The pair belongs to the slots that were filled inside of the block, for as long as these live. (If several such blocks stand inside of each other, only the innermost pair is used.)
@@ -342,7 +344,7 @@ for pair in ((to_half_or_leaf, from_half_or_leaf), (to_half, from_half)):
     print(f"packed by {pair[0].__name__}: {sum(sizes):,} bytes")
 
 # %% [markdown]
-# Two bytes in the place of four, and the memory has shrunk by no more than an eighth. You know the reason from lesson 06: when two nodes save the same tensor, its memory is held once. `pack` is called once for each *slot*, so it packs such a tensor twice. The results of layers 1 to 3 are saved by `tanh` and as the input of the next product, the last result by `tanh` alone: 7 slots of 8,192 bytes. With our first pair, which packs leaves as well, this network takes *more* memory than without any hooks.
+# Two bytes instead of four, and the memory has shrunk by no more than an eighth. You know the reason from lesson 06: when two nodes save the same tensor, its memory is held once. `pack` is called once for each *slot*, so it packs such a tensor twice. The results of layers 1 to 3 are saved by `tanh` and as the input of the next product, the last result by `tanh` alone: 7 slots of 8,192 bytes. With our first pair, which packs leaves as well, this network takes *more* memory than without any hooks.
 #
 # There is a second price, and it is not memory. The largest number that a float16 can hold is 65,504, and numbers below 0.00000003 become zero:
 
@@ -374,8 +376,20 @@ for name, pack in {"tensor": lambda tensor: tensor, "tensor.detach()": lambda te
 gc.enable()
 
 # %% [markdown]
-# It is the ring of lesson 06 again. The result holds its node (as `grad_fn`), and the node holds what `pack` returned. If that is the result, each keeps the other one alive. Without hooks PyTorch avoids the ring by saving a result without its history. With hooks it holds whatever you return. In our engine the garbage collector finds this ring in the end. In PyTorch nodes are made in C++, where the collector does not look, and the memory is lost until the program ends. A training loop with such a hook loses some megabytes in each step.
-#
+# It is the ring of lesson 06 again. The result holds its node (as `grad_fn`), and the node holds what `pack` returned. If that is the result, each keeps the other one alive. Without hooks PyTorch avoids the ring by saving a result without its history. With hooks it holds whatever you return. In our engine the garbage collector finds this ring in the end. In PyTorch nodes are made in C++, where the collector does not look, and the memory is lost until the program ends. What opens the ring is backward: a node that has run lets go of what `pack` returned. So a training loop with such a hook loses nothing. Forward passes without a backward lose memory, as in a validation that forgot `no_grad`, and so does `retain_graph=True`:
+
+# %% tags=["C14.6"]
+gc.disable()
+for retain_graph in (False, True):
+    with hooks(lambda tensor: tensor, lambda packed: packed):
+        y = x.exp()
+    y.sum().backward(retain_graph=retain_graph)
+    alive = weakref.ref(y)
+    del y
+    print(f"after backward(retain_graph={retain_graph}): the result is", "alive" if alive() is not None else "gone")
+gc.enable()
+
+# %% [markdown]
 # A leaf has no node, so there is no ring, and it may be returned as it is.
 #
 # > **The rule.** What `pack` returns must not hold the tensor that it was given, unless that is a leaf.
@@ -424,7 +438,7 @@ with tempfile.TemporaryDirectory() as folder:
 # %% [markdown]
 # **Notice:** no line of the program removes the files. A node lets go of its slots right after it has run. The `File` in the slot dies, and its file with it. So you get the same timing for a file as for memory: in the middle of the pass, the files of the second block had gone, and those of the first one were still needed.
 #
-# On a GPU the usual place to wait is the memory of the computer around it, which is larger and slower. PyTorch has that pair ready made, as `torch.autograd.graph.save_on_cpu()`. People call all of this *offloading*.
+# On a GPU the usual place to wait is the memory of the computer around it, which is larger and slower. PyTorch has that pair ready made, as `torch.autograd.graph.save_on_cpu()`. People call all of this *offloading*. It costs no computing, but every saved byte is moved twice, out and back, and the pass waits whenever the bus to the GPU is slower than the layers.
 #
 # > **The rule.** What `pack` returned lives exactly as long as the slot: it dies when the node has run, or with the graph.
 
@@ -717,7 +731,7 @@ for what, way in ways.items():
 # %% [markdown]
 # With GELU alone in the checkpoint, the peak is less than half of what it was, and not a single product is computed twice. If you wrap the whole block, the peak falls further, and every product is paid for again. You can count both: 7 inputs of blocks are put aside, and one block saves 4 more, that is 11. Or 7 inputs and all 8 results of products stay, and one GELU saves 3 more, that is 18.
 #
-# The same thought stands behind many of the large models of today. In *attention*, every word of a text is compared with every other one, which gives a table whose size is the square of the length of the text. Stored for every layer, these tables would fill any memory. So they are computed again in backward. "FlashAttention" does that inside of a single program of the GPU.
+# Many of the large models of today rest on the same thought. In *attention*, every word of a text is compared with every other one, which gives a table whose size is the square of the length of the text. Stored for every layer, these tables would fill any memory. So they are computed again in backward. "FlashAttention" does that inside of a single program of the GPU.
 #
 # PyTorch can also choose inside of a part, operation by operation. You give it a list of operations whose results shall be stored, and all others are computed again. Our engine does not have this. On PyTorch, the following stores the results of the matrix products of a block and computes everything else twice:
 #
@@ -731,12 +745,22 @@ for what, way in ways.items():
 # h = checkpoint(block, h, w, use_reentrant=False, context_fn=keep_products)
 # ```
 #
+# Instead of the list you may give a function that decides for each operation:
+#
+# ```python
+# from torch.utils.checkpoint import CheckpointPolicy
+#
+# def policy(ctx, operation, *args, **kwargs):
+#     expensive = operation in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)
+#     return CheckpointPolicy.MUST_SAVE if expensive else CheckpointPolicy.PREFER_RECOMPUTE
+# ```
+#
 # > **The rule.** Compute again what is cheap to compute and large to store, and store what is expensive.
 #
 # Do the same with a gate:
 
 # %% [markdown]
-# **14.8 · Only what is cheap** (6 minutes). `product(h, w)` is expensive, and the gate behind it is cheap. Rewrite `gated`, so that the product is computed once, in forward and backward together, and of all that is computed only its operand `h` and its result stay in memory. The value and the gradients of `h`, `w` and `g` remain the same, also where `g` alone requires one. (PyTorch's own form of our `Checkpoint` takes several tensors: `torch.utils.checkpoint.checkpoint(part, *arguments, use_reentrant=False)`.)
+# **14.8 · Only what is cheap** (6 minutes). `product(h, w)` is expensive, and the gate after it is cheap. Rewrite `gated`, so that the product is computed once, in forward and backward together, and of all that is computed only its operand `h` and its result stay in memory. The value and the gradients of `h`, `w` and `g` remain the same, also where `g` alone requires one. (PyTorch's own form of our `Checkpoint` takes several tensors: `torch.utils.checkpoint.checkpoint(part, *arguments, use_reentrant=False)`.)
 
 
 # %%
@@ -790,9 +814,20 @@ print("gradient of w:", torch.autograd.grad(y.sum(), w, retain_graph=True))
 draw(y)
 
 # %% [markdown]
-# **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the notes are different. Four tensors were packed, and what is held in their place is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty. (The second `pack` returns None. That does no harm, since nothing goes backward through the graph of the second run.)
+# **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the drawers are different. Four tensors were packed, and what the nodes hold instead is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty. (The second `pack` returns None. That does no harm, since nothing goes backward through the graph of the second run.)
 #
-# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. It does more than ours. Ours never empties `again`: after the first pass it holds everything. PyTorch's has a second run for each backward pass, and lets go at once of what it has handed out. It also puts the arguments aside in slots. And it does two things for which there are sections of their own below.
+# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. But if you leave the argument out, you still get the first one, with a warning: 
+# %% tags=["C14.18"]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    y = checkpoint(part, x)
+print("its node:", y.grad_fn.name())
+print("told:", str(caught[0].message).partition(". ")[0])
+
+# %% [markdown]
+# So write `use_reentrant=False` in every call. (The warning goes on to say that from PyTorch 2.9 on such a call raises. In 2.13 it does not.)
+#
+# The form with hooks does more than our sketch of it. Ours never empties `again`: after the first pass it holds everything. PyTorch's has a second run for each backward pass, and lets go at once of what it has handed out. It also puts the arguments aside in slots. And it does two things for which there are sections of their own below.
 #
 # > **The rule.** The re-entrant form replaces the nodes of a part by one node, and the form with hooks keeps the nodes and replaces what they have saved.
 #
@@ -808,7 +843,7 @@ draw(y)
 # (h @ V).sum().backward()
 # ```
 #
-# In the story the line was `h = checkpoint(encode, x, use_reentrant=True)`, and the encoder got no gradient. Here are five other lines:
+# In the story the line was `h = checkpoint(encode, x)`, which is the re-entrant form, and the encoder got no gradient. Here are five other lines:
 #
 # | | |
 # | --- | --- |
@@ -872,13 +907,13 @@ with expect_error(RuntimeError, "element 0 of tensors does not require grad and 
     loss.backward()
 
 # %% [markdown]
-# Here is the story again, with `False` in the place of `True`:
+# Here is the story again, with the argument `use_reentrant=False`:
 
 # %% tags=["P24"]
-train(use_reentrant=False)
+train(lambda encoder, samples: checkpoint(encoder, samples, use_reentrant=False))
 
 # %% [markdown]
-# The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved. And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So we count by ourselves: a hook on each `Tanh` notes its result, until the memory of that result is let go. (`early_stop=False` is for the counting. Without it a second run ends as soon as it has saved the last tensor, before the hook could note it.)
+# The loss is that of the training without a checkpoint, to the last digit, and the first weights have moved. And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So the ledger would report too little here, as the line below its table says. So we count by ourselves: a hook on each `Tanh` notes its result, until the memory of that result is let go. (`early_stop=False` is for the counting. Without it a second run ends as soon as it has saved the last tensor, before the hook could note it.)
 
 
 # %% tags=["P24"]
@@ -905,7 +940,7 @@ for length in (None, 6, 3):
     print(f"{what}: {max(counts) * 256 * 16 * 4:,} bytes at the peak")
 
 # %% [markdown]
-# As usual it is what the ledger said at the beginning. With one checkpoint around the whole encoder it is the same: this is the right end of the valley. So the colleague's line would have saved nothing at the peak. Its 0 bytes were the sign that the encoder was left out. With two segments of 3 layers, one activation is put aside and 3 are saved again: 4 in the place of 6.
+# As usual it is what the ledger said at the beginning. With one checkpoint around the whole encoder it is the same: this is the right end of the valley. So the colleague's line would have saved nothing at the peak. Its 0 bytes were the sign that the encoder was left out. With two segments of 3 layers, one activation is put aside and 3 are saved again: 4 instead of 6.
 #
 # > **The rule.** In the re-entrant form the arguments decide whether there is a node, and without one the weights inside of the part are not trained; in the form with hooks each operation decides.
 #
@@ -1153,9 +1188,9 @@ L.check("14.4", noisy_block)
 # %% [markdown]
 # **14.6 · Diagnose** (6 minutes). Seven bug reports. Which change cures each? Choose from `"use_reentrant=False"`, `"draw it outside"`, `"give it as an argument"`, `"backward first"`, `"detach in pack"`, `"leave leaves alone"` and `"preserve_rng_state=True"`. One of them cures two reports, and one is not needed.
 #
-# - A "With my pack hook the memory grows in every step, and `gc.collect()` does not help. `pack` compresses what is large, and ends in `return tensor` for everything else."
-# - B "I have checkpointed the first part of my language model: token numbers go in, it looks them up in a table, and then come some layers. The part behind it learns. The first part does not, and there is no error."
-# - C "My block multiplies by noise from a `torch.Generator` of my own. With a checkpoint around it, the gradients are other ones."
+# - A "With my pack hook the memory grows with every batch of my validation, which runs without `no_grad` and without backward, and `gc.collect()` does not help. `pack` compresses what is large, and ends in `return tensor` for everything else."
+# - B "I have checkpointed the first part of my language model: token numbers go in, it looks them up in a table, and then come some layers. The part after it learns. The first part does not, and there is no error."
+# - C "My block multiplies by noise from a `torch.Generator` of my own. With a checkpoint around it, the gradients are different."
 # - D "After forward I clip the weights, then comes backward. This used to raise an error about an in-place operation. Since I have checkpoints it runs, and trains worse. I want right gradients."
 # - E "I pack everything into float16. The network is small, the batch is 1. It takes *more* memory than before."
 # - F "My function uses a mask that I fill anew for each sample, in place. By mistake I filled it before backward. The gradients were wrong, and nothing raised. I want to be told."
@@ -1208,7 +1243,7 @@ L.check("14.5", plan)
 # - **C14.3** A packed tensor is not checked for its version: a copy gives the right gradient after the tensor was overwritten, an alias a wrong one without an error.
 # - **C14.4** pack is called for leaves, too, and twice for a tensor that two nodes save, although without hooks its memory is held once.
 # - **C14.5** Numbers that do not fit into what they are packed in change the gradient and not the forward pass.
-# - **C14.6** A result that pack returns as it is outlives its last name; one that is detached does not.
+# - **C14.6** A result that pack returns as it is outlives its last name unless backward has run without retain_graph; one that is detached does not.
 # - **C14.7** What pack returned is let go when the node has run.
 #
 # *Checkpointing*
@@ -1226,6 +1261,7 @@ L.check("14.5", plan)
 # - **C14.15** BatchNorm inside of a checkpoint counts each batch twice.
 # - **C14.16** An argument of a checkpoint that was overwritten before backward raises; a tensor that its function finds elsewhere is used with its new numbers.
 # - **C14.17** A second run that saves another number of tensors raises CheckpointError, and debug=True names the operations of both runs; one that saves other numbers of the same shapes is not noticed.
+# - **C14.18** checkpoint without use_reentrant is the re-entrant form, and warns.
 #
 # **A recipe.** If memory is short: `checkpoint(block, h, use_reentrant=False)` around each block. If time is short as well: only around what is cheap and large. Draw random numbers outside or with torch's own generators. Give to the function as arguments what you want to be checked. Backward first, and everything that writes into weights after it. Then compare the gradients with those of one step without a checkpoint, from the same seed: they must be equal up to rounding.
 #

@@ -43,7 +43,7 @@ def test_the_table_in_words(torch):
         "",
         "Events: saved at the first, freed at the second; numbered as below the plot.",
         "Not counted: gradients and .grad, intermediates that no node keeps, numbers and shapes in nodes, "
-        "Python objects.",
+        "Python objects, what hooks hold (checkpoint(use_reentrant=False), save_on_cpu).",
     ]
     assert (held.peak, held.now) == (24, 0)
     assert str(held) == repr(held) == held.table().text
@@ -343,7 +343,7 @@ def test_the_plot_in_words_and_as_a_picture(torch, monkeypatch):
         "bytes held after each event:",
         "  10,000 → 10,000 → 20,000 → 30,000 → 20,000 → 10,000 → 10,000 → 0",
         "Not counted: gradients and .grad, intermediates that no node keeps, numbers and shapes in nodes, "
-        "Python objects.",
+        "Python objects, what hooks hold (checkpoint(use_reentrant=False), save_on_cpu).",
     ]
     assert bundle["text/html"].startswith('<img class="bs-picture" alt="ledger: 4 saved tensors')
     assert 'src="data:image/svg+xml;base64,' in bundle["text/html"]

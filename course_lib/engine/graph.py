@@ -1,6 +1,6 @@
 """The graph: nodes, the edges between them, and AccumulateGrad, the node at which a path ends in a leaf.
 
-PyTorch: torch/csrc/autograd/function.h (Node), edge.h, functions/accumulate_grad.h.
+PyTorch: torch/csrc/autograd/node.h (Node), edge.h, functions/accumulate_grad.h.
 
 Note [Who holds whom]
 Every arrow of the graph points backwards in time:

@@ -50,6 +50,35 @@ def functions_of(error):
 '''
 
 PROGRAMS = {
+    "attention, two ways": """\
+def saved_by(attention, time):
+    sizes = {}
+
+    def pack(tensor):
+        if not tensor.is_leaf:  # as ledger(leaves=False)
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    q, k, v = [torch.randn(1, 2, time, 4, requires_grad=True) * 1 for _ in range(3)]
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed):
+        result = attention(q, k, v)
+    return f"{sum(sizes.values()):,} bytes, and ends in {result.grad_fn.name()}"
+
+
+def by_hand(q, k, v):
+    ahead = torch.ones(q.shape[2], q.shape[2]).triu(1) == 1
+    scores = (q @ k.transpose(-2, -1) / 2).masked_fill(ahead, float("-inf"))
+    return scores.softmax(-1) @ v
+
+
+def by_the_kernel(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+for time in (256, 512):
+    for attention in (by_hand, by_the_kernel):
+        print(f"{time} places, {attention.__name__}: {saved_by(attention, time)}")
+""",
     "autocast": """\
 net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
 with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -288,3 +288,13 @@ def test_c15_16_the_differences(torch):
 
     assert wrong == {}
     assert all(row.ours != row.theirs for row in DIFFERENCES)
+
+
+def test_c15_17_attention_by_a_kernel(torch):
+    """scaled_dot_product_attention of PyTorch is one node on a CPU and saves no table, so what it saves grows with the
+    length of the text."""
+    lines = dict(line.split(": ", 1) for line in shown(torch, "attention, two ways").splitlines())
+    short, long = lines["256 places, by_the_kernel"], lines["512 places, by_the_kernel"]
+    assert short == "32,768 bytes, and ends in ScaledDotProductFlashAttentionForCpuBackward0"
+    assert long.startswith(f"{2 * 32_768:,} bytes")
+    assert lines["256 places, by_hand"].startswith("548,864 bytes")

@@ -131,7 +131,7 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 # y = layer(x)
 # ```
 #
-# **Predict.** Which names have the nodes behind `y`? Choose from `"LinearBackward0"`, `"MmBackward0"`, `"AddBackward0"`, `"AddmmBackward0"`, `"TBackward0"` and `"ViewBackward0"`, and answer with a list of names. Name each only once, and leave out the nodes of the leaves. (A layer computes `input @ weight.T + bias`. The product of two matrices is called `mm` in PyTorch, and a product with an addition, in a single step, is called `addmm`.)
+# **Predict.** Which nodes are in the graph of `y`? Choose from `"LinearBackward0"`, `"MmBackward0"`, `"AddBackward0"`, `"AddmmBackward0"`, `"TBackward0"` and `"ViewBackward0"`, and answer with a list of names. Name each only once, and leave out the nodes of the leaves. (A layer computes `input @ weight.T + bias`. The product of two matrices is called `mm` in PyTorch, and a product with an addition, in a single step, is called `addmm`.)
 
 # %%
 L.predict("15.p1", None)
@@ -144,7 +144,7 @@ draw(layer, y, detail=0)
 # %% [markdown]
 # **Notice:** begin at the top, with the leaves.
 #
-# - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula. (Its memory is at version 1, because the starting values were written into it.)
+# - The weight goes through `t()`, which turns a matrix around. That is the `.T` of the formula. (Its memory is at version 1, because the initial values were written into it.)
 # - `addmm` works on matrices only. So the input is first made a matrix of 48 rows, by a `view`. After the product, another `view` gives the result its three dimensions back.
 # - No node is called *Linear*. A layer is a Python object which calls some operations, and only operations make nodes.
 #
@@ -178,7 +178,7 @@ for line, run in lines.items():
 #
 # - **The digit at the end counts forms of one operation.** A sum over everything is another form than a sum over one dimension, because their gradients are computed in another way: `SumBackward0` and `SumBackward1`.
 # - **One line may take different ways.** `reshape` gives a view where that is possible. (If the numbers do not lie in order, this view is called `ReshapeAlias`.) Where it is not possible, it makes a copy (`Clone`) and views that (`UnsafeView`).
-# - **A line of Python may be several operations.** `cross_entropy` is a logarithm of a softmax, and after it `nll_loss`. `dropout` is a product.
+# - **A line of Python may be several operations.** `cross_entropy` is a logarithm of a softmax, and after it `nll_loss`. `dropout` on a CPU is a product. (On a GPU it is one operation of its own, and its node is called `NativeDropoutBackward0`.)
 #
 # > **The rule.** A node is named after the operation that ran in C++, not after the layer or function that you called; the digit tells forms of one operation apart.
 #
@@ -212,7 +212,7 @@ for name, count in counts.most_common():
 #
 # > … [torch.FloatTensor [8, 6, 8]], which is output 0 of … is at version 4; expected version 3 instead.
 #
-# These lines of the model come into question:
+# These lines of the model are the candidates:
 #
 # | | line | in |
 # | --- | --- | --- |
@@ -228,7 +228,7 @@ for name, count in counts.most_common():
 L.predict("15.p2", None)
 
 # %% [markdown]
-# At work you need not count. There are four tools for it, and this order has proved good: **watch, explain, draw, cure**.
+# At work you need not count. There are four tools for it, best used in this order: **watch, explain, draw, cure**.
 #
 # **Watch.** `watch` writes down what happens while the model runs. We ask it for the writes only:
 
@@ -249,7 +249,7 @@ with expect_error(RuntimeError, "is at version 4; expected version 3"):
 explain(None, loss, names=model)
 
 # %% [markdown]
-# **Notice:** the column on the left is the graph, with the loss at the bottom. It is so large that it is folded, into boxes named after the layers. But the node that is broken is never folded away: it is node 95, in the middle of `blocks.1`. Its orange slip says `HERE`. A `NativeLayerNormBackward0` has saved a tensor at version 3, and that tensor is at version 4 now. It is our `x`; names are known for parameters only, so it has a number here. The boxes below had run already, and what they had saved is *FREED*. So the answer to the prediction is D:
+# **Notice:** the column on the left is the graph, with the loss at the bottom. It is so large that it is folded, into boxes named after the layers. But the node that is broken is never folded away: it is node 95, in the middle of `blocks.1`. It has an orange drawer, marked `HERE`. A `NativeLayerNormBackward0` has saved a tensor at version 3, and that tensor is at version 4 now. It is our `x`; names are known for parameters only, so it has a number here. The boxes below had run already, and what they had saved is *FREED*. So the answer to the prediction is D:
 #
 # - A layer norm saves its *input*. `norm2` of the second block saved `x` when `x` was at version 3.
 # - Line D of the second block computed `self.mlp(self.norm2(x))`, and then added the result into the same `x`. That was write number 4.
@@ -257,7 +257,7 @@ explain(None, loss, names=model)
 #
 # Look also at the name in the message: *output 0 of Add*. It is not the name of the layer norm that has saved the tensor. It names the operation that made what is in the tensor *now*, which is the `+=`. This name is often the culprit itself, but not always, as you will see in a moment.
 #
-# **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, in the place of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
+# **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, instead of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
 
 # %%
 start = torch.ones(3, 8, requires_grad=True)
@@ -327,7 +327,7 @@ for step in range(61):
 # mixed = dropped @ v
 # ```
 #
-# **Predict.** Which of `scores`, `scaled`, `masked`, `weights`, `keep` and `dropped` are saved by some node of the graph? Answer with a list of names. (`keep` requires no gradient. The size is a plain number. Ask of each operation what its slope needs, as in lesson 06.)
+# **Predict.** Which of `scores`, `scaled`, `masked`, `weights`, `keep` and `dropped` are saved by some node of the graph? Answer with a list of names. (`keep` requires no gradient. The size is a plain number. Go through the operations one by one: what does the slope of each need, as in lesson 06?)
 
 # %%
 L.predict("15.p3", None)
@@ -367,7 +367,15 @@ for time in (4, 16, 64, 256):
 chart({"saved by one block": held_by}, across="places in the text", up="bytes", log=True)
 
 # %% [markdown]
-# **Notice:** for a text of four places the `mlp` saves more than attention. For longer ones it is the other way round, and the curve of attention becomes twice as steep as the other. (Both axes are logarithmic. There a quantity that grows with the square is a line twice as steep as one that grows with the length.) This is why long texts are expensive, and why checkpoints (lesson 14) or kernels that compute the tables a second time are used just here.
+# **Notice:** for a text of four places the `mlp` saves more than attention. For longer ones it is the other way round, and the curve of attention becomes twice as steep as the other. (Both axes are logarithmic. There a quantity that grows with the square is a line twice as steep as one that grows with the length.) This is why long texts are expensive.
+#
+# Written out like this, attention is easy to read, but real models seldom run it so. They call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`, which PyTorch computes by a kernel of its own, block by block. Our engine has this function, too, and computes it by hand. So here is a record of what PyTorch's saves, for a text of 256 places, beside the same computation by hand:
+
+# %% tags=["C15.17"]
+recorded("attention, two ways")
+
+# %% [markdown]
+# **Notice:** by hand, nearly all of the bytes are the table. With the kernel there is one node, and it saves no table, only `q`, `k`, `v`, its result and one number for each row. (That number and the mask have no history, so they are not counted here.) In backward it computes the table again, block by block. This is the checkpoint of lesson 14 inside of a single operation. What it saves grows with the length alone.
 #
 # > **The rule.** What a model keeps follows from the formulas of its operations; a slot is named after the argument that the formula needs.
 
@@ -376,7 +384,7 @@ chart({"saved by one block": held_by}, across="places in the text", up="bytes", 
 #
 # `L.hint("15.1")` helps, `L.solution("15.1")` explains, and `L.progress()` lists what you have solved.
 #
-# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. Which name has the `grad_fn` of each line?
+# **15.1 · Which name?** (6 minutes). `x` and `W` are matrices that require grad, and `t` is data. What is the `grad_fn` of each line called?
 #
 # | | line | | line |
 # | --- | --- | --- | --- |
@@ -394,7 +402,7 @@ names = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": 
 L.check("15.1", names)
 
 # %% [markdown]
-# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, and the right gradients for `h`, `w` and `gate` (all three want one). Ask of each of the three writes whether it has to go.
+# **15.4 · Cure the block** (6 minutes). Forward runs, and backward raises. Cure the block: the same result, and the right gradients for `h`, `w` and `gate` (all three want one). Decide for each of the three writes whether it has to go.
 
 
 # %%
@@ -573,7 +581,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # | `SavedVariable::SavedVariable` | its *constructor*, which is `__init__` in Python |
 # | `data_`, with an underscore at its end | a field of the object, `self.data` in Python |
 # | `node->name()` | `node.name()`; the arrow is used if `node` is a pointer |
-# | `std::shared_ptr<Node>`, `intrusive_ptr` | a pointer that counts references, as each name in Python does |
+# | `c10::intrusive_ptr<Node>` | a pointer that counts references, as each name in Python does (`std::shared_ptr<Node>` before 2.13) |
 # | `auto`, `const auto&` | "some type or other"; read over it |
 # | `std::move(x)` | give `x` away: afterwards nobody uses it here any more |
 # | `std::lock_guard` | until the end of this block, other threads wait |
@@ -593,7 +601,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 # PyTorch's own lines are under a licence, so we do not print them. This is a shorter function that we have written in the same style, with the same questions in the same order:
 #
 # ```cpp
-# Tensor Slot::read(const std::shared_ptr<Node>& reader) const {
+# Tensor Slot::read(const c10::intrusive_ptr<Node>& reader) const {
 #   TORCH_CHECK(data_.defined() || hooks_, "backward through the graph a second time");   // 1
 #   auto maker = is_output_ ? reader : maker_of(data_);                                   // 2
 #   TORCH_CHECK(maker || is_leaf_, "detached in-place");
@@ -820,7 +828,7 @@ L.check("15.7", would_fail)
 recorded("autocast")
 
 # %% [markdown]
-# (Each line is a node, and behind `->` stand the nodes and leaves to which its arrows lead.)
+# (Each line is a node. The nodes and leaves to which its arrows lead come after `->`.)
 #
 # **Notice:** begin at `2.weight`, and read the listing upwards: the weight (float32), a copy in bfloat16, `t`, `addmm`. So each parameter has a copy of its own. The scores are bfloat16. The loss is float32, because there is another copy in front of `log_softmax`. The cross-entropy is one of the functions that autocast computes with all digits. (Which functions these are is not the same on CPUs and GPUs; PyTorch's documentation has the lists.) The gradient of the weight is float32 again.
 #
@@ -852,7 +860,7 @@ L.predict("15.p6", None)
 recorded("autocast, and a write")
 
 # %% [markdown]
-# The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. That memory is a trap. So put only forward and the loss into the block, and the optimizer's step behind it.
+# The weight is ten times as large, and the result is what it was. The second call has used the old copy, without a word. That memory is a trap. So put only forward and the loss into the block, and the optimizer's step after it.
 #
 # > **The rule.** Autocast adds a `ToCopyBackward0` for each parameter that it computes with in 16 bits, once in a block, and wherever else a tensor with history has to change its type; gradients arrive in the type of the parameter.
 #
@@ -876,7 +884,7 @@ recorded("compile, and a write")
 # %% [markdown]
 # But look how little the message tells: only a shape. There is one node for the whole model, and none of its operations can be named. If a compiled model raises such an error, take the line with `torch.compile` out, and search in the model as it is.
 #
-# Not everything can be compiled. A `print`, for example, cannot: the compiler would have to print while it plans. So at such a line it stops, leaves the line to Python, and begins anew behind it:
+# Not everything can be compiled. A `print`, for example, cannot: the compiler would have to print while it plans. So at such a line it stops, leaves the line to Python, and begins anew after it:
 #
 # ```python
 # layer = nn.Linear(4, 4)
@@ -910,7 +918,7 @@ recorded("DDP")
 #
 # How can DDP average gradients, if there is no node for it? Its documentation says how: it uses hooks on the `AccumulateGrad` nodes of the parameters, the last ones of lesson 12. When the gradient of a parameter is complete, its hook runs, and sends it to the others while the rest of the pass still computes.
 #
-# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would wait for it for ever. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. What averaging does to training is the subject of lesson 17.
+# With `find_unused_parameters=True` there is one more node, in front of everything. A hook can only run if a gradient arrives. A parameter that was not used gets none, and the other machines would go on waiting for it. So after each forward DDP walks through the graph, as you do in exercise 15.5, and looks which parameters are not in it. The node `_DDPSinkBackward` is DDP's own: it comes before all nodes of the model. What averaging does to training is the subject of lesson 17.
 #
 # > **The rule.** Compiling leaves one custom Function for each piece without a break; DDP adds at most one node, in front, and works with hooks.
 #
@@ -926,7 +934,7 @@ differences()
 #
 # The first two rows show that there may be many ways to one result. For a whole LSTM, PyTorch calls a library made for it (oneDNN, once called MKL-DNN) which computes all steps at once, backward too. So the graph has a single node. Ours has every step in it, and you could draw it.
 #
-# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05b.1). Row four is the ring of lesson 14: no collector finds a ring that goes through a C++ node. In row five, ours tells you more than PyTorch does.
+# In row three PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05b.1). Row four is the ring of lesson 14, which goes through a node made in C++. PyTorch's collector cannot look into such a node. (It does find the ring of a custom Function that keeps its result on `ctx`, because the node of a custom Function is a Python object. Lesson 16 has that one.) In row five, ours tells you more than PyTorch does.
 #
 # The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:
 
@@ -966,6 +974,7 @@ with expect_error(AttributeError, "torch.compile"):
 # - **C15.14** A compiled function is one CompiledFunctionBackward for each piece between two breaks, and what it saves is checked for its version.
 # - **C15.15** DistributedDataParallel adds no node to the graph, and with find_unused_parameters=True one.
 # - **C15.16** Our engine and PyTorch give each its own answer to every row of the table of differences.
+# - **C15.17** scaled_dot_product_attention of PyTorch is one node on a CPU and saves no table, so what it saves grows with the length of the text.
 #
 # **Your own engine** was finished in lesson 13. If you want, print the table of your own files and PyTorch's, by adding a line to each class of `my_engine.py`.
 #

@@ -28,7 +28,7 @@ def test_c16_1_through_numpy(torch):
 
 
 def test_c16_2_who_holds_the_bias(torch):
-    """A write to a copy of a bias leaves the bias as it is, and a new Parameter is not stepped by an optimizer
+    """A write to a copy of a bias leaves the bias as it is, and a new Parameter is not updated by an optimizer
     that was made before; a write under no_grad changes the parameter, which goes on learning."""
     head = torch.nn.Linear(2, 4)
     optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
@@ -165,3 +165,24 @@ def test_c16_10_zero_times(torch):
     ((used * 2).sum() + 0 * (unused * 3).sum()).backward()
     assert [0, 0] == unused.grad.tolist()
     assert left_out.grad is None
+
+
+def test_c16_11_slopes_at_scale(torch):
+    """In a network of half a million parameters, eight random directions show that half of the gradients are
+    missing, and do not accuse right ones."""
+    nn, slopes = torch.nn, from_lesson(torch, 16, "slopes").slopes
+
+    def verdict(seed, cut):
+        torch.manual_seed(seed)
+        encoder = nn.Sequential(nn.Linear(32, 512), nn.Tanh(), nn.Linear(512, 512), nn.Tanh())
+        head = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1))
+        x = torch.randn(16, 32)
+
+        def loss():
+            features = encoder(x)
+            return ((head(features.detach() if cut else features) - x[:, :1].abs()) ** 2).mean()
+
+        return slopes(loss, [*encoder.parameters(), *head.parameters()]).partition(": ")[2]
+
+    for seed in range(3):
+        assert [verdict(seed, cut=True), verdict(seed, cut=False)] == ["DIFFERENT", "the same"]

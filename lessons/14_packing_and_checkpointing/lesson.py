@@ -816,7 +816,8 @@ draw(y)
 # %% [markdown]
 # **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the drawers are different. Four tensors were packed, and what the nodes hold instead is the numbers 0 to 3. `torch.enable_grad()` is needed, because during a backward pass recording is off. Without it the second run would save nothing, and `again` would stay empty. (The second `pack` returns None. That does no harm, since nothing goes backward through the graph of the second run.)
 #
-# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. But if you leave the argument out, you still get the first one, with a warning: 
+# PyTorch's `checkpoint` has both forms in it, and an argument chooses: `use_reentrant=True` is our Function, and `use_reentrant=False` is the form with hooks. The second one is newer, and PyTorch recommends it. But if you leave the argument out, you still get the first one, with a warning:
+
 # %% tags=["C14.18"]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

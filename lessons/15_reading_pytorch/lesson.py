@@ -507,7 +507,7 @@ show("sigmoid")
 recorded("who raised it", program=False)
 
 # %% [markdown]
-# This is the first *record* of this lesson. Your computer did not make this output just now. It was made on PyTorch, and a test makes it again and compares. On a machine with PyTorch you can do that, too: `from coursekit.records import again`, and then `again("who raised it")`. Where PyTorch is not installed, `again` says so.
+# This is a *record*, like the one about attention. Your computer did not make this output just now. It was made on PyTorch, and a test makes it again and compares. On a machine with PyTorch you can do that, too: `from coursekit.records import again`, and then `again("who raised it")`. Where PyTorch is not installed, `again` says so.
 #
 # Read the first two entries, *freed* and *changed*, from right to left. `thread_main` is the loop that takes the next node from the queue. It calls `evaluate_function` with that node. `Node::operator()` runs the node, `apply` is the generated formula, and the formula *unpacks* what it has saved. There the error was raised.
 #

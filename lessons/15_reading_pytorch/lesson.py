@@ -807,7 +807,7 @@ raisers = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G"
 L.check("15.3", raisers)
 
 # %% [markdown]
-# **15.7 · Who would fail?** (12 minutes, harder). Return the names of all nodes behind `loss` that could not read what they have saved, because it was overwritten or freed. Each name need stand there only once. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`. Those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)
+# **15.7 · Who would fail?** (12 minutes, harder). Return the names of all nodes in the graph of `loss` that could not read what they have saved, because it was overwritten or freed. Each name need stand there only once. Run no pass. (The slots of a node are its attributes whose names begin with `_saved_`. Those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)
 
 
 # %%

@@ -829,7 +829,7 @@ for name, function in {"as posted": Squash, "A": CleanedUp, "B": Detached, "a sl
     print(f"{name:10} training {alive_after(function.apply, True)}, validation {alive_after(function.apply, False)}")
 
 # %% [markdown]
-# **Notice:** A helps where backward runs, and nowhere else. (And a second pass with `retain_graph=True` finds `None`.) B closes the leak. So is B the cure? It has passed the first question. Here is the second one, in a program that reuses the memory of `y`, as `relu_` or `dropout(inplace=True)` do behind an activation:
+# **Notice:** A helps where backward runs, and nowhere else. (And a second pass with `retain_graph=True` finds `None`.) B closes the leak. So is B the cure? It has passed the first question. Here is the second one, in a program that reuses the memory of `y`, as `relu_` or `dropout(inplace=True)` do after an activation:
 
 # %% tags=["C16.8"]
 for name, function in {"B": Detached, "a slot": Slot}.items():

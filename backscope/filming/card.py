@@ -9,12 +9,11 @@ import html
 
 from backscope.filming import words
 from backscope.graph.model import FREED
-from backscope.pictures.style import MONO, as_image, in_short
+from backscope.pictures.style import HIGHEST, MONO, as_image, in_short
 
 LEFT, GAP = 184, 14  # pixels: the source has at least this much beside the picture; between the two
 SMALLEST = 0.85  # to what part of its size a picture may be shrunk to stand beside the source
 LARGEST = 360_000  # letters of all pictures together
-HIGHEST = 660  # of what is seen of a picture at once; more is scrolled to where something changed
 
 CARD = (
     "background:rgba(127,127,127,0.07);border:1px solid rgba(127,127,127,0.45);border-radius:10px;padding:10px 12px;"
@@ -113,7 +112,9 @@ def number(n):
 
 def images_of(film, wide):
     """(one image for each frame, a sentence on those that are left out to keep the card small)."""
-    images = [as_image(page.svg(), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
+    scale = min([1, *(HIGHEST / page.height for page in film.pages)])  # one for all frames, which have one layout
+    wide *= scale
+    images = [as_image(page.svg(scale), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
     size = f"margin:0;width:100%;min-width:{SMALLEST * wide:.0f}px;max-width:{wide:.0f}px"
     images = [image.replace("max-width:100%", size, 1) for image in images]
     room, kept = LARGEST - len(images[-1]), 0

@@ -46,7 +46,7 @@ for(i=0;i<=last;i++){f[i].firstElementChild.onclick=function(e){e.preventDefault
 f[i].firstElementChild.style.cssText+=';list-style:none;cursor:default'}bar.style.display='';go(0)})})()"""
 
 BUTTON = (
-    "background:rgba(127,127,127,0.12);border:1px solid #8A8A8A;border-radius:6px;padding:4px 12px;"
+    "background:rgba(127,127,127,0.12);color:inherit;border:1px solid #8A8A8A;border-radius:6px;padding:4px 12px;"
     "font:600 13px sans-serif;cursor:pointer"
 )
 RANGE = "vertical-align:middle;margin:0 12px;width:40%"

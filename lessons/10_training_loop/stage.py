@@ -32,7 +32,7 @@ class Lanes(Figure):
     @property
     def html(self):
         """The picture, described by its text."""
-        left, wide, high, top = 92, 104 if len(self.lines) > 4 else 140, 40, 54
+        left, wide, high, top = 88, 104 if len(self.lines) > 4 else 140, 40, 54
         page = Page(left + wide * len(self.lines) + 8, top + high * len(self.lanes) + 8, "")
         for number, line in enumerate(self.lines):
             middle = left + wide * (number + 0.5)

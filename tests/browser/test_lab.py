@@ -36,17 +36,26 @@ def test_home_is_there_before_a_cell_is_run(page, course):
 
 
 def test_run_all(page, course):
-    """All cells of lesson 07 run and say what the published notebook says; pictures are visible."""
+    """All cells of lesson 07 run and say what the published notebook says; pictures are visible.
+
+    What waits for a prediction is left out: in a learner's copy it shows nothing yet.
+    """
     notebook = course.lessons / f"{LESSON}.ipynb"
-    want = published()
+    want = without_what_waits(published())
     open_notebook(page, course, notebook)
     run_all(page)
     check_pictures(page, want)
     screenshot(page, "lesson_07_run")
-    have = saved(page, notebook)
+    have = without_what_waits(saved(page, notebook))
 
     assert complaints(have) == complaints(want) == []
     assert [*map(own_engine, said(have))] == [*map(own_engine, said(want))]
+
+
+def without_what_waits(nb):
+    """A notebook without the cells that wait for a prediction."""
+    nb.cells = [cell for cell in nb.cells if "after=" not in cell.source]
+    return nb
 
 
 def own_engine(texts):

@@ -241,11 +241,11 @@ def test_importing_the_instruments_needs_numpy_alone():
         ("backscope/graph/reader.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import coursekit"),
         ("coursekit/judge/prove.py", "import lessons.shared"),
         ("coursekit/judge/prove.py", "from importlib import util\nutil.find_spec('lessons')"),
-        ("coursekit/notebook/card.py", "call = [sys.executable, '-m', 'tests.teach.gallery']"),
+        ("coursekit/notebook/card.py", "call = [sys.executable, '-m', 'tests.backscope.gallery']"),
         ("coursekit/notebook/card.py", "class A:\n    async def f(self):\n        import tests.libraries"),
         ("lessons/shared.py", "from tests.engine.facts import facts"),
         ("lessons/shared.py", "import tools.bench"),
-        ("tools/site.py", "import tests.teach"),
+        ("tools/site.py", "import tests.coursekit"),
         ("course.py", "import course_lib"),
     ],
 )

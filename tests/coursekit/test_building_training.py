@@ -9,7 +9,7 @@ import pytest
 from coursekit.notebook.lesson import lesson
 from coursekit.own_engine import checkpoints, defects, judge, stages, training
 from coursekit.own_engine.mistakes import edited
-from tests.teach import learners_tests
+from tests.coursekit import learners_tests
 
 TESTS = Path(learners_tests.__file__).read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ import pytest
 
 import course_lib
 from coursekit.judge.exercise import define, engine_for, judge, not_yet
-from tests.teach.exercise_samples import DOUBLE, SAVED, changed
+from tests.coursekit.exercise_samples import DOUBLE, SAVED, changed
 
 
 def written(source, torch, name="double"):

@@ -16,7 +16,7 @@ from coursekit.notebook.lesson import lesson
 from coursekit.own_engine import checkpoints, judge, proving, stages
 from coursekit.own_engine.drawable import drawable, show_slots
 from coursekit.own_engine.mistakes import edited, known
-from tests.teach.refusals import raises
+from tests.backscope.refusals import raises
 
 LESSONS = range(stages.LAST + 1)
 

@@ -8,7 +8,7 @@ from coursekit.judge import verdicts
 from coursekit.notebook import run
 from coursekit.notebook.lesson import Lesson
 from coursekit.notebook.progress import Progress
-from tests.teach.exercise_samples import DOUBLE, SAVED
+from tests.coursekit.exercise_samples import DOUBLE, SAVED
 
 LESSON = """\
 # %%

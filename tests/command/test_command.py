@@ -17,7 +17,7 @@ from backscope.script import command, findings
 from backscope.script import recorder as recorder_module
 from backscope.script.doubts import Doubts
 from backscope.script.recorder import Recorder
-from tests.work.scripts import scripts
+from tests.command.scripts import scripts
 
 pytestmark = pytest.mark.check  # scripts on PyTorch
 

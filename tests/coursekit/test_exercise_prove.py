@@ -8,7 +8,7 @@ import pytest
 
 from coursekit.judge import prove
 from coursekit.judge.exercise import Mistake, almost, correct, not_yet
-from tests.teach.exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
+from tests.coursekit.exercise_samples import DOUBLE, NOTEBOOK, SAVED, changed, check_double
 
 OURS = importlib.import_module("course_lib")
 

@@ -8,7 +8,7 @@ import pytest
 import course_lib
 from backscope import draw, ledger, watch
 from course_lib.engine.version import VersionCounter
-from tests.teach.refusals import raises
+from tests.backscope.refusals import raises
 
 KINDS = "saved, version, unpacked, refused, freed, accumulated"
 

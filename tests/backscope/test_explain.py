@@ -12,7 +12,7 @@ import pytest
 import course_lib
 from backscope.explaining.report import LESSONS, ROWS, explain
 from coursekit.notebook.cells import expect_error
-from tests.teach.refusals import raises
+from tests.backscope.refusals import raises
 from tools.explain_cures import CURES, run
 
 GOLDEN = Path(__file__).parent.parent / "engine" / "golden" / "errors.txt"

@@ -12,7 +12,7 @@ import pytest
 
 from backscope.pictures.draw import Picture, draw
 from backscope.pictures.drawing import Drawing
-from tests.teach.refusals import raises
+from tests.backscope.refusals import raises
 
 
 def stale(torch):

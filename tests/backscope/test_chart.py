@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import course_lib
 from coursekit import chart, contour, grids, pixels
-from tests.teach.refusals import raises
+from tests.backscope.refusals import raises
 
 PANELS = {"one": {"ours": {1: 10, 4: 2000}, "theirs": {1: 2.5}}, "two": {"ours": {1: 3}}}
 

@@ -11,7 +11,7 @@ import course_lib
 from backscope.pictures import cards, style
 from backscope.pictures.draw import draw
 from backscope.pictures.drawing import Drawing
-from tests.teach import gallery
+from tests.backscope import gallery
 
 PROGRAMS = pytest.mark.parametrize("title", gallery.DRAWN)
 BOTH_WAYS = pytest.mark.parametrize("lies", [True, False], ids=["lies", "stands"])

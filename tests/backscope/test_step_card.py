@@ -12,7 +12,7 @@ import course_lib
 from backscope.pictures.style import HIGHEST, WIDEST
 from backscope.stepping import step_picture
 from backscope.stepping.step import step
-from tests.teach.step_programs import FAILING, FINE, diamond, leaf
+from tests.backscope.step_programs import FAILING, FINE, diamond, leaf
 
 
 def pictures(card):

@@ -6,7 +6,7 @@ import course_lib
 from coursekit.judge.exercise import correct, define
 from coursekit.notebook.lesson import Lesson, lesson
 from coursekit.notebook.progress import Progress
-from tests.teach.exercise_samples import DOUBLE, SAVED, changed
+from tests.coursekit.exercise_samples import DOUBLE, SAVED, changed
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from backscope import compare, draw, explain, film, ledger, step, watch
 from backscope.pictures.legend import SIGNS
-from tests.teach import gallery
-from tests.teach.refusals import raises
+from tests.backscope import gallery
+from tests.backscope.refusals import raises
 
 DATA = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 WORDS_ALONE = {  # a table or a list

@@ -9,9 +9,9 @@ import course_lib
 from backscope.graph.compare import AFTER, BEFORE, SIZE, PairDrawing, compare
 from backscope.pictures.draw import draw
 from backscope.pictures.style import HIGHEST, WIDEST
-from tests.teach import compare_programs
-from tests.teach.refusals import raises
-from tests.teach.test_layout import words_in
+from tests.backscope import compare_programs
+from tests.backscope.refusals import raises
+from tests.backscope.test_layout import words_in
 
 PROGRAMS = pytest.mark.parametrize("program", compare_programs.PROGRAMS, ids=lambda program: program.__name__)
 TEXTS = re.split(r"^===== (\w+)\n", (Path(__file__).parent / "compare_listings.txt").read_text("utf-8"), flags=re.M)[1:]

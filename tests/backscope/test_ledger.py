@@ -12,7 +12,7 @@ import pytest
 
 import course_lib
 from backscope import ledger, watch
-from tests.teach.refusals import raises
+from tests.backscope.refusals import raises
 
 FLOOR = 64 * (256 + 128 + 10) * 4  # what an MLP step cannot do without: two results of relu, one of log_softmax
 

@@ -13,7 +13,7 @@ import pytest
 from coursekit.judge import bounds
 from coursekit.judge.exercise import correct, define, judge, not_yet
 from coursekit.judge.guard import anomaly_mode
-from tests.teach.exercise_samples import DOUBLE, changed
+from tests.coursekit.exercise_samples import DOUBLE, changed
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from tests.work.run_scripts import status_of
+from tests.command.run_scripts import status_of
 
 
 def edited(finding):

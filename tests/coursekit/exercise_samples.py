@@ -97,7 +97,7 @@ NOTEBOOK = """# ---
 # %%
 import course_lib as torch
 from coursekit.notebook.lesson import Lesson
-from tests.teach.exercise_samples import DOUBLE, SAVED
+from tests.coursekit.exercise_samples import DOUBLE, SAVED
 
 L = Lesson(98, [DOUBLE, SAVED])
 

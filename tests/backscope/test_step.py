@@ -8,8 +8,8 @@ import pytest
 
 import course_lib
 from backscope.stepping.step import step
-from tests.teach.refusals import raises
-from tests.teach.step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
+from tests.backscope.refusals import raises
+from tests.backscope.step_programs import FAILING, FINE, diamond, freed, leaf, refuse, stale
 
 
 @pytest.mark.parametrize("program", [*FINE, *FAILING], ids=lambda program: program.__name__)

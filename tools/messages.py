@@ -14,7 +14,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscope.explaining.report import LESSONS, ROWS, explain
+from backscope.explaining.report import explain
+from backscope.explaining.rows import LESSONS, rows
 from tools.explain_cures import CURES, run
 
 ASKED_FIRST = (7, 8, 6, 2, 5, 3)  # lessons whose messages people meet most often
@@ -130,15 +131,15 @@ def page(message, files) -> str:
 
 def script() -> str:
     """What the search page runs: it puts first the page whose message was pasted, whatever its numbers and names."""
-    rows = [
+    found = [
         {
             "page": f"messages/{message.page}", "title": message.title,
             "pattern": message.told.row.pattern.replace("(?P<", "(?<"),
             "words": " ".join(message.wordings),
         }
-        for message in sorted(messages(), key=lambda each: ROWS.index(each.told.row))  # the first that fits counts
+        for message in sorted(messages(), key=lambda each: rows().index(each.told.row))  # the first that fits counts
     ]  # fmt: skip
-    return SCRIPT.read_text(encoding="utf-8").replace("MESSAGES", json.dumps(rows, ensure_ascii=False, indent=0))
+    return SCRIPT.read_text(encoding="utf-8").replace("MESSAGES", json.dumps(found, ensure_ascii=False, indent=0))
 
 
 def source(program) -> str:

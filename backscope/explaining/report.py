@@ -4,8 +4,8 @@
     explain(loss)             the last error, with the graph of these tensors
     explain(error, loss)      an exception that was caught, or the text of one
 
-The knowledge stands in rows (rows.py, and a file about_… for each field); this file finds the row, fills its sentences
-with the facts of the message, and looks for the culprit in the graph.
+The knowledge stands in rows, errors/*.toml, which rows.py reads; this file writes the answer, and looks for the culprit
+in the graph.
 """
 
 import contextlib
@@ -15,92 +15,15 @@ import sys
 import weakref
 
 from backscope.adapters import library_files, loaded
-from backscope.explaining.about_data import ROWS as ABOUT_DATA
-from backscope.explaining.about_functions import FUNCTIONS, HOOKS
-from backscope.explaining.about_leaves import LEAVES
-from backscope.explaining.about_neighbours import NEIGHBOURS
-from backscope.explaining.about_passes import PASSES
-from backscope.explaining.about_saved import SAVED
-from backscope.explaining.about_tools import TOOLS
-from backscope.explaining.about_writes import WRITING
+from backscope.explaining.rows import LESSONS, fill, find_row
 from backscope.graph.model import DETACHED, FREED, STALE
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_module, is_tensor, safe_getattr
 from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
 
-ROWS = SAVED + WRITING + LEAVES + PASSES + HOOKS + FUNCTIONS + TOOLS + ABOUT_DATA  # the first that fits counts
 HERE = "HERE"
 CODE = "background:rgba(127,127,127,0.14);border-radius:3px;padding:0 3px"  # reads in light and dark
 NO_CURE = "What only silences it, or does nothing"
-LESSONS = {
-    0: "start here", 1: "a computation is a graph", 2: "leaves and requires_grad", 3: "vector-Jacobian products",
-    4: "the engine", 5: "leaf accumulation", 6: "saved tensors and memory", 7: "version counters",
-    8: "views share memory", 9: "ways out of the graph", 10: "a training loop", 11: "custom Functions", 12: "hooks",
-    13: "double backward", 14: "packing and checkpointing", 15: "reading PyTorch", 16: "five bug reports",
-    17: "two machines",
-}  # fmt: skip
-LAST_LESSON = 17  # the last one that there is a notebook for
-CURES_OF_A_LEAF = (
-    "A parameter: compute the loss again after the update, and call backward() on the new loss.",
-    "Or move the update behind backward(): in training, optimizer.step() comes after the last backward().",
-    "Data or a mask: write to a copy, `m = m.clone()` before the write.",
-)
-CURES_OF_AN_UPDATE = (
-    *CURES_OF_A_LEAF[:2],
-    "If the line that saved ran in an earlier step, as with a hidden state that is kept: `h = h.detach()` at the "
-    "beginning of each step.",
-)
-CURES_OF_AN_ITEM = (
-    "In a loop that fills a buffer: collect the parts in a list, and join them after the loop: `torch.stack(parts)`.",
-    "Let the operation that saves read a copy, `h[t].clone()` in place of `h[t]`; or write to one: `y = y.clone()` "
-    "before the line that changed it.",
-    "With a mask: `y = y.masked_fill(mask, 0)` or `torch.where(mask, new, y)` makes a new tensor.",
-)
-CURES_OF_MAX_NORM = (
-    "embedding() with max_norm shortens rows of its weight in place. Where the weight itself is used, use a copy: "
-    "`emb.weight.clone()`.",
-    "Call the embedding first, and use its weight afterwards.",
-)
-CURES_OF_A_SECOND_PASS = {  # by where the first pass was started
-    "here": (
-        "Compute in each step what the loss depends on: the line marked `built` made the old part.",
-        "Carry over only numbers from one step to the next: `state = state.detach()`, `old_logp = old_logp.detach()`.",
-        "A sum of losses for the log: `total += loss.item()`, and call backward() on the loss of this step.",
-        "If several passes over one graph are meant: retain_graph=True on all but the last.",
-    ),
-    "elsewhere": (
-        "If the first pass did not have to go there, as a GAN's discriminator step into the generator: cut it off with "
-        "`fake.detach()`.",
-        "If both losses should go there: add them and call backward() once, or give retain_graph=True to the first.",
-        "If an optimizer has stepped in between, or parameters were written to: compute the second loss anew.",
-    ),
-}
-CURES_OF_A_CUT = {  # by what cut the history: see why_cut in work/findings.py
-    "left": "Leave it out in the line that cut, where the gradient is wanted; detach only what is logged or kept.",
-    "grad": "Ask for that gradient with `create_graph=True`: without, what is made of it is a constant (lesson 13).",
-    "off": "Take that line out of the block that switches recording off. After `torch.set_grad_enabled(False)` comes "
-    "`torch.set_grad_enabled(True)`. `sample()` of a distribution records nothing, `rsample()` does.",
-    "whole": "Compute the loss from the numbers before that line: `cross_entropy(logits, target)` in place of argmax, "
-    "a sigmoid in place of a comparison, `-dist.log_prob(action) * reward` in place of the action itself.",
-    "function": "Give the Function what requires grad as arguments of apply(). With checkpoint(): "
-    "`use_reentrant=False`.",
-    "numbers": "Keep tensors: `torch.stack(losses).mean()` in place of numbers from item(), tolist() or numpy().",
-    "frozen": "Let those that should learn require grad: `p.requires_grad_(True)`, before the optimizer is made.",
-    "lost": "Look at that line: an operation that has a derivative, of an input that requires grad, keeps the history.",
-}
-NO_TWIN = {"bernoulli_", "set_", "resize_"}  # `y.bernoulli()` is another operation than `y.bernoulli_(p)`
-RAISED = {  # what AT_ONCE of about_data.py says: the same message comes from other places, too
-    "line": "It was raised by the line itself, as it ran: no graph is needed for that, and gradients have nothing to "
-    "do with it.",
-    "called": "It was raised during a backward pass, by a line that the pass called: the line stands in a custom "
-    "backward, in a hook, or in a function that backward runs.",
-    "pass": "It was raised by backward() or grad(): for one of its arguments, or by a node or a leaf that the pass "
-    "arrived at, which happens when contents were replaced through .data since the forward pass.",
-    "warning": "This is a warning: unless warnings are made errors, the line goes on to its end.",
-    "": "Usually it is raised by the line itself, as it runs, and gradients have nothing to do with it; a line of a "
-    "custom backward or of a hook runs in the backward pass only.",
-}
-TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "LongTensor": "int64", "CPUBoolType": "bool"}
 
 
 def explain(error=None, *tensors, names=None):
@@ -139,7 +62,7 @@ class Explanation(Picture):
         super().__init__(graph, 1)
         self.kind, self.message = kind, message
         self.row, self.facts = find_row(message)
-        self.facts["raised"] = RAISED["warning" if kind.endswith("Warning") else raised]
+        self.facts["raised_by"] = "warning" if kind.endswith("Warning") else raised
         self._in_a_pass = raised in ("pass", "called")
         self._marks = (
             dict.fromkeys(culprits(self.row, self.facts, graph, failed), HERE) if graph is not None and self.row else {}
@@ -162,20 +85,12 @@ class Explanation(Picture):
         """What repairs it."""
         if "cures" in self.facts:  # what was found out about this case
             return list(self.facts["cures"])
-        if self.row and self.row.key == "version" and "by" in self.facts:
-            return cures_of_a_write(self.facts["by"], self.facts["leaf"], [*self.row.cures])
-        if self.row and self.row.key == "version" and self.facts.get("op", "AsStrided") == "AsStrided":
-            return list(CURES_OF_A_LEAF)  # `y = y + 1` and clone() are no cure for a parameter after its update
-        if self.row and self.row.key == "freed" and "first" in self.facts:
-            return list(CURES_OF_A_SECOND_PASS[self.facts["first"]])
-        if self.row and self.row.key == "no history" and "cut" in self.facts:
-            return [CURES_OF_A_CUT[self.facts["cut"]]]
-        return [fill(cure, self.facts) for cure in self.row.cures] if self.row else []
+        return self.row.cures_for(self.facts | {"twin": self.facts.get("by", "")[:-1]}) if self.row else []
 
     @property
     def silences(self):
         """(what only makes the message go away, what it costs)."""
-        return list(self.row.silences) if self.row else []
+        return [(each["what"], each["cost"]) for each in self.row.silences] if self.row else []
 
     @property
     def lesson(self):
@@ -187,8 +102,6 @@ class Explanation(Picture):
                 if self.row is None or self._in_a_pass
                 else "No lesson is about this: it needs no graph."
             )
-        if number > LAST_LESSON:
-            return f"A lesson about this ({LESSONS[number]}) is not written yet."
         return f"Read lesson {number:02} ({LESSONS[number]})."
 
     @property
@@ -248,25 +161,6 @@ class Explanation(Picture):
         return None if self._graph is None else lay_out(self._graph, self._detail, self._marks)
 
 
-def cures_of_a_write(name, leaf, usual):
-    """What cures it if this operation wrote, to a leaf that requires grad or to another tensor."""
-    if name.startswith("embedding"):
-        return list(CURES_OF_MAX_NORM)
-    if leaf:
-        return list(CURES_OF_AN_UPDATE)
-    if name == "__setitem__":
-        return list(CURES_OF_AN_ITEM)
-    if not name.endswith("_"):
-        return [f"Leave out `inplace=True` or `out=` where {name} is called.", *usual[1:]]
-    twin = name[:-1]
-    if name in NO_TWIN or not all(hasattr(adapter.Tensor, twin) for adapter in loaded()[:1]):
-        return ["Make a new tensor where this one is written to.", *usual[1:]]
-    return [
-        f"Write out of place: `y = y.{twin}(…)` where there is `y.{name}(…)`; `y = y + 1` where there is `y += 1`.",
-        *usual[1:],
-    ]
-
-
 def escape(text):
     """Text for HTML, with `code` in its own font."""
     return re.sub(r"`([^`]*)`", rf'<code style="{CODE}">\1</code>', html.escape(text))
@@ -275,68 +169,6 @@ def escape(text):
 def first_line(message):
     """The first line of a message that holds words."""
     return next((line.strip() for line in message.splitlines() if line.strip()), "")
-
-
-# --- the row and its facts ---------------------------------------------------------------------------------
-
-
-def find_row(message):
-    """(row, facts) of the first row whose pattern is in the message; (None, {})."""
-    for row in (*NEIGHBOURS, *ROWS):
-        found = re.search(row.pattern, message, re.DOTALL)
-        if found:
-            return row, facts_of({k: v for k, v in found.groupdict().items() if v is not None})
-    return None, {}
-
-
-def facts_of(facts):
-    """The facts of a message, and what follows from them."""
-    for name in ("mode", "how"):
-        if name + "2" in facts:
-            facts[name] = facts[name + "2"]
-    if "kind" in facts:
-        facts["kind"] = TYPES.get(facts["kind"].rpartition(".")[2], facts["kind"])
-    if "op" in facts:
-        facts["op"] = facts["op"].rpartition("::")[2]
-    if "now" in facts:
-        times = int(facts["now"]) - int(facts["wanted"])
-        facts["times"] = {1: "once", 2: "twice"}.get(times, f"{times} times")
-        facts["origin"] = origin_of(facts)
-        facts["where"] = (
-            f"Anomaly mode knows the lines: {facts['line']} saved it, {facts['change']} changed it."
-            if "line" in facts
-            else "The error appears at backward, far from its cause: look upwards for a write to this tensor, "
-            "a name that ends in _, `+=`, `x[i] = …`, `inplace=True`, `out=`, or an optimizer's step. "
-            "`with watch() as log:` around forward and backward names the line."
-        )
-    facts.setdefault("unused", f" (numbers {facts['indices'].strip()})" if "indices" in facts else "")
-    facts.setdefault("twice", f" for `{facts['name']}`" if "name" in facts else "")
-    facts.setdefault("hooked", "A module with a full backward hook")
-    facts.setdefault("side", "output")
-    if "type" in facts:
-        facts |= {"what": f"tensors of {facts['type']}", "instead": "convert the data first."}
-    return facts
-
-
-def origin_of(facts):
-    """What the message says of where the changed tensor came from."""
-    if "op" not in facts:
-        return "No operation is named, so it is a leaf or a plain tensor: a parameter, data, a mask."
-    said = f"“output {facts['output']} of {facts['op']}” says what it is: "
-    if facts["op"] == "AsStrided":
-        return said + (
-            "a view, such as a slice, or the transposed weight of a Linear. A view whose memory has been written to "
-            "is given a new node with this name."
-        )
-    return said + (
-        "this operation made the tensor, or made its last recorded write; a write under no_grad or through detach() is "
-        "not named."
-    )
-
-
-def fill(sentence, facts):
-    """A sentence with its facts; braces that are not facts stay."""
-    return re.sub(r"\{(\w+)\}", lambda m: facts.get(m[1], m[0]), sentence)
 
 
 # --- the culprit -------------------------------------------------------------------------------------------
@@ -412,7 +244,7 @@ def last_error():
 
 
 def told(error):
-    """(type name, message, tensors the failing call was about, key of the node at which it failed, where: RAISED)."""
+    """(type name, message, tensors the failing call was about, key of the node at which it failed, raised_by)."""
     if isinstance(error, tuple):
         kind, message, roots, failed, raised, _ = error
         return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None), failed, raised
@@ -441,7 +273,7 @@ def failing_node(error):
 
 
 def raised_by(error):
-    """Which sentence of RAISED is true of an error: by a line, by a pass, by a line that a pass called; "" unknown."""
+    """Tell by what an error was raised: by a line, by a pass, by a line that a pass called; "" unknown."""
     step, raised = error.__traceback__, ""
     while step is not None:
         code = step.tb_frame.f_code

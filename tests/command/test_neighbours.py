@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backscope.explaining.about_neighbours import NEIGHBOURS
-from backscope.explaining.report import LESSONS, explain
+from backscope.explaining.report import explain
+from backscope.explaining.rows import LESSONS, read
 from backscope.script import pasted
 from tools.explain_cures import run
 
@@ -212,7 +212,7 @@ def test_what_a_row_says_cures_it(real_torch, key, broken, cured):
 
 
 def test_every_row_has_an_executed_cure():
-    assert [row.key for row in NEIGHBOURS] == [key for key, _, _ in CURES]
+    assert [row["key"] for row in read("neighbours")["error"]] == [key for key, _, _ in CURES]
 
 
 TRACEBACK = """W1128 torch/elastic: [rank0] failed

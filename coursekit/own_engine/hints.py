@@ -12,12 +12,12 @@ from coursekit.own_engine import checkpoints, stages
 def number_in(id):
     """5 for "05.b"; None for what names no checkpoint."""
     found = re.fullmatch(r"(\d\d?)\.b", str(id).strip().lower())
-    return int(found[1]) if found and int(found[1]) in checkpoints.PROGRAMS else None
+    return int(found[1]) if found and int(found[1]) in checkpoints.programs() else None
 
 
 def program(number):
     """What to look at when a checkpoint is not passed: the program that your engine has to run."""
-    lines = inspect.getsource(checkpoints.PROGRAMS[number]).splitlines()
+    lines = inspect.getsource(checkpoints.programs()[number]).splitlines()
     text = f"{number:02d}.b   hint 1 of 1 — your engine is given to this program as `torch`, and should print what "
     return ex.wrap(text + "PyTorch prints.", first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT)
 

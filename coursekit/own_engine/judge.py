@@ -92,11 +92,11 @@ def number_of(lesson):
         number = int(lesson)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if number in checkpoints.PROGRAMS else None
+    return number if number in checkpoints.programs() else None
 
 
 def lessons_up_to(lesson):
-    return [number for number in checkpoints.PROGRAMS if number <= lesson]
+    return [number for number in checkpoints.programs() if number <= lesson]
 
 
 def how_to_begin(lesson):
@@ -168,7 +168,7 @@ def load(source):
 @functools.cache
 def wanted(number, torch):
     """What is right for the program of a lesson."""
-    return printed(checkpoints.PROGRAMS[number], torch).value
+    return printed(checkpoints.programs()[number], torch).value
 
 
 def learn_what_is_right(lesson, torch):
@@ -197,21 +197,23 @@ def look_at(source, lesson, torch, passed, look):
         return
     for number in lessons_up_to(lesson):
         look.doing = f"the program of lesson {number:02d} still ran"
-        program, engine = checkpoints.PROGRAMS[number], load(source)
+        program, engine = checkpoints.programs()[number], load(source)
         got = printed(program, engine)
         if got.error is not None or got.value != wanted(number, torch):
             look.differs[number] = got
     look.doing = "a small program still ran"
     engine = load(source)
     if lesson >= 8 and hasattr(getattr(engine, "Tensor", None), "__setitem__"):
-        look.stretch = printed(checkpoints.stretch_08, engine).value == printed(checkpoints.stretch_08, torch).value
+        stretch = checkpoints.pieces()[8].stretch_08
+        look.stretch = printed(stretch, engine).value == printed(stretch, torch).value
     without_switch = lesson == 2 and [*look.differs] == [2] and not hasattr(engine, "no_grad")
     if without_switch:  # steps 1 to 4 come first, and have a program of their own
-        look.program, look.differs[2] = checkpoints.half_02, printed(checkpoints.half_02, load(source))
+        look.program = half = checkpoints.pieces()[2].half_02
+        look.differs[2] = printed(half, load(source))
     first = comes_first(lesson, look, passed)
     ask(source, lesson, look, [each for each in known() if each.lesson == first] + list(known()))
     if without_switch and not look.mistake:
-        look.half = look.differs[2].value == printed(checkpoints.half_02, torch).value
+        look.half = look.differs[2].value == printed(half, torch).value
 
 
 def ask(source, lesson, look, mistakes):
@@ -235,7 +237,8 @@ def comes_first(lesson, look, passed):
 def result_of(ident, lesson, look, ran, torch, passed, digest):
     """From what was seen to a Result."""
     if ran.error is None and not look.mistake and not look.differs:
-        result = ex.Result(ident, ex.CORRECT, f"your engine prints what PyTorch prints. {checkpoints.NOW[lesson]}")
+        now = checkpoints.pieces()[lesson].NOW
+        result = ex.Result(ident, ex.CORRECT, f"your engine prints what PyTorch prints. {now}")
         result.details += [STRETCH[look.stretch]] if look.stretch is not None else []
         return result
     if (done := lesson_of(digest, lesson, passed)) is not None:
@@ -256,7 +259,7 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
     number = comes_first(lesson, look, passed)
     if number not in look.differs or same_error(look.differs[number], look.differs.get(lesson)):
         number = max(look.differs)
-    program = look.program or checkpoints.PROGRAMS[number]
+    program = look.program or checkpoints.programs()[number]
     return result_of_difference(ident, lesson, number, program, look.differs[number], torch, passed)
 
 
@@ -299,7 +302,7 @@ def result_of_difference(ident, lesson, number, program, got, torch, passed):
         place = place_of(got.error)
         if not place:  # it was raised by the program's own line, about something that is not there
             text = f"{lead}the program of lesson {number:02d} stops: {ex.error_text(got.error)}."
-            line = line_of(got.error, checkpoints.__file__)
+            line = line_of(got.error, program.__code__.co_filename)
             return ex.Result(ident, ex.NOT_YET, text, [*line, *more, show_program(number)])
         return ex.Result(ident, ex.ERROR, lead + ex.error_text(got.error), details_of_error(got.error) + more)
     right, yours = printed(program, torch).value.splitlines(), got.value.splitlines()

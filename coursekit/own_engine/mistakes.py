@@ -1,6 +1,6 @@
 """What often goes wrong in an engine of one's own: how it shows, what to say, and an engine that does it.
 
-What goes wrong in lessons 00 to 06 is in mistakes_00_06.py, the rest in mistakes_07_13.py; known() has all of it.
+Each lesson's own_engine.py records its own with `mistake`; known() has all of them.
 
 A mistake is recognised by what the engine does, whatever its lines look like: `seen(torch)` is a small program which
 is True if the mistake is there. `edits` turn the reference into an engine that makes it, so that tests can prove the
@@ -9,13 +9,12 @@ sentence.
 
 import functools
 import gc
-import importlib
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from coursekit.own_engine import stages
+from coursekit.own_engine import checkpoints, stages
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,7 @@ def mistake(lesson, says, *edits, first=False, only=False):
 @functools.cache
 def known():
     """All mistakes that have a name, those of the last lesson first."""
-    for lessons in ("00_06", "07_13"):
-        importlib.import_module(f"{__package__}.mistakes_{lessons}")
+    checkpoints.pieces()
     return sorted(MISTAKES, key=lambda each: -each.lesson)
 
 
@@ -100,3 +98,30 @@ def in_a_ring(make):
     finally:
         if enabled:
             gc.enable()
+
+
+def keeps(torch, compute):
+    """Whether the graph of what is computed from a result keeps that result alive."""
+    h = leaf(torch) * leaf(torch)
+    y, look = compute(h), weakref.ref(h)
+    del h
+    left = look() is not None
+    del y
+    gc.collect()
+    return left and look() is None  # it was the graph that held it
+
+
+def overwritten(torch):
+    """backward after `h * h` has saved h and h was overwritten."""
+    h = leaf(torch, [1.0, 2.0]) * 1.0
+    y = (h * h).sum()
+    h.mul_(10.0)
+    y.backward()
+
+
+def writes_to_a_new_array(torch):
+    """Whether `mul_` gives the tensor other memory, which a tensor that shared it does not see."""
+    x = torch.tensor([1.0, 2.0])
+    other = x.detach()
+    x.mul_(3.0)
+    return x.tolist() == [3.0, 6.0] and other.tolist() == [1.0, 2.0]

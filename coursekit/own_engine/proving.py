@@ -10,8 +10,7 @@ from pathlib import Path
 from coursekit.judge import exercise as ex
 from coursekit.own_engine import checkpoints, stages
 from coursekit.own_engine.judge import NAME, judge, wanted
-from coursekit.own_engine.mistakes import known
-from coursekit.own_engine.right_engines import right_engines
+from coursekit.own_engine.mistakes import edited, known
 
 FEWEST = 3  # wrong engines that a checkpoint names
 LESSONS = range(stages.LAST + 1)  # those that add lines
@@ -27,8 +26,12 @@ def wrong_engines(number):
 
 
 def others(number):
-    """[(what is other, text)] for the right engines that are not the stage."""
-    return [(what, text) for lesson, what, text in right_engines() if lesson == number]
+    """Return [(what is other, text)] for the right engines that are built in another way than the stage."""
+    piece, stage = checkpoints.pieces()[number], stages.stage(number)
+    texts = [(what, edited(stage, edits)) for what, edits in piece.RIGHT]
+    if number in (8, 13):
+        texts.append(("with the stretch of lesson 08", stages.stage(number, views=True)))
+    return texts + list(getattr(piece, "WHOLE", ()))
 
 
 def record_complaints(number):
@@ -40,7 +43,7 @@ def record_complaints(number):
         said.append("it has no right engine beside the stage; write one in another way.")
     sentences = Counter(each.says for each in known())
     said += [f"two mistakes say “{each.says}”." for each in wrong if sentences[each.says] > 1]
-    if not checkpoints.NOW.get(number) or not checkpoints.PROGRAMS[number].__doc__:
+    if not checkpoints.pieces()[number].NOW or not checkpoints.programs()[number].__doc__:
         said.append("it does not say what its program shows, or what the engine can do afterwards.")
     return said
 

@@ -32,7 +32,7 @@ def test_our_engine_answers_every_program_as_pytorch_does(name, recwarn):
     """Where a checkpoint says "PyTorch prints", it is what PyTorch prints."""
     engine = pytest.importorskip(name)
     reference = judge.load(stages.stage(stages.LAST))
-    for number, program in checkpoints.PROGRAMS.items():
+    for number, program in checkpoints.programs().items():
         assert judge.printed(program, reference).value == judge.printed(program, engine).value, f"lesson {number:02d}"
 
 
@@ -49,7 +49,7 @@ def test_the_stretch_passes_everything_and_its_own_program():
     """With writes through views the engine prints what PyTorch prints for them."""
     views = judge.load(stages.stage(stages.LAST, views=True))
     ours = importlib.import_module("course_lib")
-    for program in [*checkpoints.PROGRAMS.values(), checkpoints.stretch_08]:
+    for program in [*checkpoints.programs().values(), checkpoints.pieces()[8].stretch_08]:
         assert judge.printed(program, ours).value == judge.printed(program, views).value, program.__doc__
 
 
@@ -114,10 +114,10 @@ def test_a_checkpoint_that_is_not_good_enough_is_found(monkeypatch):
     """Too few mistakes, a sentence twice, a mistake that is not recognised, a right engine that is refused."""
     first, second, third = [each for each in known() if each.lesson == 9]
     blind = dataclasses.replace(third, says=first.says, seen=lambda torch: False)
-    refused = (9, "another", "import nothing_of_this_name")
+    refused = ("another", "import nothing_of_this_name")
     monkeypatch.setattr(proving, "known", lambda: [first, blind])
     monkeypatch.setattr(judge, "known", lambda: [first, blind])
-    monkeypatch.setattr(proving, "right_engines", lambda: [refused])
+    monkeypatch.setattr(proving, "others", lambda number: [refused])
     ours = importlib.import_module("course_lib")
     said = "\n".join(proving.record_complaints(9) + proving.engine_complaints(9, ours))
 

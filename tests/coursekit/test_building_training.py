@@ -87,7 +87,7 @@ def test_a_defect_is_one_defect(words, edits):
 
     assert 0 not in look.differs or words == "of two gradients that meet, one is lost"
     assert look.differs or look.mistake
-    assert checkpoints.PROGRAMS.keys() != look.differs.keys()
+    assert checkpoints.programs().keys() != look.differs.keys()
 
 
 def test_good_tests_find_every_defect(tmp_path):

@@ -26,7 +26,7 @@
 # - say what becomes of a loop and of an `if`;
 # - read the error that you get when nothing was recorded.
 #
-# **Minutes** 70, of which 25 are for your own engine · **Needs** Python, and that the slope of x² is 2x · **Out of scope** what a node saves (lesson 06), what exactly `.grad` is (lesson 05)
+# **Minutes** 75, of which 25 are for your own engine · **Needs** Python, and that the slope of x² is 2x · **Out of scope** the details of what a node saves (lesson 06), what exactly `.grad` is (lesson 05)
 #
 # [all lessons](home.ipynb) · [01 A computation is a graph →](01_computation_graph.ipynb)
 
@@ -57,7 +57,7 @@ def program():
 # %% [markdown]
 # After the second line `y` holds 12, and the formula is gone. Python has computed 9, then 12, and has moved on. Yet the third line finds the slope of x² + x at 3 and puts it into `x.grad`.
 #
-# In a lesson like this one you are often asked to *predict*. Do it before you run the program. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell. Then run the next cell: it shows what comes of the program, and what your prediction was worth.
+# In a lesson like this one you are often asked to *predict*. Do it before you run the program. A wrong guess costs nothing, and teaches more than a right answer that you were told. Replace `None` by your answer, and run the cell. Then run the next cell. It has waited for your prediction (that is its `after=`); now it shows what comes of the program, and what your prediction was worth.
 #
 # **Predict.** Which number does the program print?
 
@@ -91,7 +91,7 @@ print(y)
 L.predict("00.p2", None)
 
 # %% [markdown]
-# `draw` shows what hangs on a tensor. (`detail=0` leaves out the contents of the boxes for now.)
+# `draw` shows what hangs on a tensor. (`detail=0` leaves out the contents of the boxes for now. `lambda:` hands the call over, to be made when you have answered.)
 
 # %%
 L.run(lambda: draw(y, detail=0), after="00.p2")
@@ -102,13 +102,14 @@ L.run(lambda: draw(y, detail=0), after="00.p2")
 # - `x` stands three times in the formula, and there is one box for it. A double border marks a leaf.
 # - Two nodes belong to the operations. They are numbered in the order in which they were made: first the product, `MulBackward0`, then the sum, `AddBackward0`.
 # - The green box is a node too. It belongs to the leaf `x`, and it will collect the slope in `x.grad`. It is called the *accumulator* of `x`. So there are three nodes in all.
-# - The thick arrows run *back*, from the result to the input. The number on one says which operand it belongs to.
+# - The dark arrows run *back*, from the result to the input. The small digit on one says which operand it belongs to.
+# - The thin blue arrow is your computation, from `x` to `y`. The dotted one is `y.grad_fn`. The green one shows where the slope will be put.
 # - Nothing holds the product `x * x` any more, so it has no box among the tensors.
 
 # %% [markdown]
 # ## What hangs on a result?
 #
-# `y` was computed from a tensor that requires grad. So the addition has attached a node to it. A node is an object that is named after the operation, and that knows how to turn a slope for its result into slopes for its operands. If all operands are plain, no node is made. And `x` itself came from no operation.
+# `y` was computed from a tensor that requires grad. So the addition has attached a node to it. A node is an object that is named after the operation, and that knows how to turn a slope for its result into slopes for its operands. If no operand requires grad, no node is made; such tensors are called *plain* here. And `x` itself came from no operation.
 
 # %% tags=["C00.1"]
 plain = torch.tensor(3.0)
@@ -120,16 +121,15 @@ print(x.grad_fn, x.is_leaf)
 # %% [markdown]
 # ## Where do the arrows lead?
 #
-# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair. Its first half is the node to which it leads. The second is a number, which is 0 here. For an operation with several results it says which result is meant.
+# A node keeps its arrows in `next_functions`. The addition has two operands, `x*x` and `x`. So its node has two arrows, in that order. Each arrow is a pair. The first half is the node to which it leads. The second is a number: it says which result of that node is meant, and is 0 for a node with a single result. (It is not the small digit in the picture. That digit is the arrow's place in `next_functions`.)
 
 # %% tags=["C00.2", "C00.3"]
 for node, output in y.grad_fn.next_functions:
     print(type(node).__name__, output)
 print((x * plain).grad_fn.next_functions[1])  # to nothing: no slope is wanted for a plain tensor
 product, accumulate = [node for node, output in y.grad_fn.next_functions]
-assert accumulate.variable is x  # the very tensor
-assert all(node is accumulate for node, output in product.next_functions)
-print(accumulate.next_functions)
+print([node is accumulate for node, output in product.next_functions])  # both arrows of the product
+print(accumulate.variable is x, accumulate.next_functions)
 
 # %% [markdown]
 # Every path ends at a green box, whose type is called `AccumulateGrad`. It has no further arrows, and its `variable` is the leaf itself: not a copy, the very tensor.
@@ -165,7 +165,7 @@ L.check("00.2", edges)
 # %% [markdown]
 # ## What does a node know?
 #
-# Two small rules. Addition passes the slope that arrives on to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand. You can see it for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
+# Two small rules. Addition passes the slope that arrives on to both of its operands. Multiplication sends each operand the slope that arrives, times *the other* operand: if `u` grows by a little, `u * v` grows by `v` times as much. You can see both rules for a single operation; `torch.autograd.grad(result, [u, v])` returns the slopes of the result for `u` and `v`.
 
 # %%
 u = torch.tensor(3.0, requires_grad=True)
@@ -182,17 +182,42 @@ draw(y)
 # %% [markdown]
 # **Notice:** the product has saved two tensors. `self` is the first operand and `other` the second; here both are `x`. The sum has saved nothing, because its rule needs nothing. (`v0` is the *version* of a tensor: it says how often its memory was written to. Lesson 07 is about that.)
 #
-# So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved. (`draw.legend()` shows the legend of all pictures, in any lesson.)
+# So there is no formula for x² + x anywhere. There are only these two rules, arrows between the nodes, and what the nodes have saved. (`draw.legend()` says what the signs in a picture mean.)
 
 # %% [markdown]
 # ## How does backward find its way?
 #
-# It begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, multiplies along each path, and adds where paths meet. This is the chain rule of calculus, and nothing more. (It need not walk one path after the other. It adds at the meeting points, and goes on with the sum. The result is the same.)
+# `x` stands three times in `x * x + x`. Make one place a little larger, and leave the other two. How fast does the result change?
+
+# %%
+def nudge_one_place():
+    for place in range(3):
+        values = [3.0, 3.0, 3.0]
+        values[place] = 3.001
+        a, b, c = values
+        print(round((a * b + c - 12) / 0.001, 3))
+
+# %% [markdown]
+# **Predict.** Which three numbers are printed? Answer with a list.
+
+# %%
+L.predict("00.p3", None)
+
+# %%
+L.run(nudge_one_place, after="00.p3")
+
+# %% [markdown] tags=["tells"]
+# The first place is multiplied by the second, so 0.001 more becomes 0.003 more. It is the same the other way round. The third place is only added.
 #
-# Take a pencil, and write the slopes at the arrows of the picture above. Three paths lead from `y` to `x`. Two go through the product, with 1 · 3 each. One is direct, with 1. So the result should be 3 + 3 + 1.
+# There is only one `x`, and if it moves, all three places move. Their changes add up: 3 + 3 + 1 = 7.
+#
+# In the graph, each place is a path from `y` down to `x`. Backward begins at `y` with the slope 1 (when `y` changes by 1, `y` changes by 1). It follows the arrows, and each node applies its own small rule. So two paths bring 1 · 3 through the product, and the direct one brings 1.
 #
 # > **The rule.** Backward multiplies slopes along each path, and adds the products where paths meet.
 #
+# This is the chain rule of calculus, and nothing more. (Backward need not walk one path after the other. It adds where they meet, and goes on with the sum. The result is the same.)
+
+# %% [markdown]
 # ### Exercise: one number per path
 #
 # **00.3 · One number per path** (4 minutes). At `x = 2`, `y = x * x * x + 2 * x`; the factors are
@@ -251,20 +276,20 @@ def names(result):
     while node.next_functions:
         found.append(node.name())
         node = node.next_functions[0][0]
-    return " ".join(found)
+    return found
 
 # %% [markdown]
 # **Predict.** Which node names hang behind `triple`, from the result back, with the accumulator left out? Answer with a list of strings.
 
 # %%
-L.predict("00.p3", None)
+L.predict("00.p4", None)
 
 # %% tags=["C00.6"]
-L.run(names, triple, after="00.p3")
-L.run(names, other, after="00.p3")
+L.run(names, triple, after="00.p4")
+L.run(names, other, after="00.p4")
 
 # %%
-L.run(lambda: draw(triple), after="00.p3")
+L.run(lambda: draw(triple), after="00.p4")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** the loop is unrolled: its body ran twice, and there is one node for each time. The `if` is not there, and neither is `times`. Behind `other` there is only the `exp` of the branch that ran.
@@ -274,19 +299,21 @@ L.run(lambda: draw(triple), after="00.p3")
 # %% [markdown]
 # ## You run a line twice: is it the same graph?
 #
-# No. Each run makes new nodes. But the leaf is the same tensor in both runs, and so is its accumulator. This is how two graphs deliver into one `.grad`.
+# Two graphs are alive here, and both go backward.
 
 # %% tags=["C00.5"]
 x = torch.tensor(3.0, requires_grad=True)
 first = x * x
 second = x * x
-assert first.grad_fn is not second.grad_fn  # new nodes each time
-assert first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0]  # one accumulator
+print(first.grad_fn is second.grad_fn)
+print(first.grad_fn.next_functions[0][0] is second.grad_fn.next_functions[0][0])
 first.backward()
 second.backward()
-print(x.grad)  # twice a 6
+print(x.grad)
 
 # %% [markdown]
+# Each run makes new nodes. But there is one leaf, and as long as both graphs are alive they share its accumulator. Both deliver into `x.grad`.
+#
 # What arrives is *added* to what is there: twice a 6. Lesson 05 is about this addition, and about the trouble that it makes when you do not expect it.
 
 # %% [markdown]
@@ -300,13 +327,16 @@ y = x * x + x
 L.run(y.backward)
 
 # %% [markdown]
-# Setting the flag afterwards does not help a `y` that was computed without it. Compute `y` again:
+# Does it help to set the flag afterwards?
 
 # %%
 x.requires_grad_()
-L.run(y.backward)  # too late for this y
+L.run(y.backward)
 y = x * x + x
 print(y.grad_fn.name())
+
+# %% [markdown]
+# It does not help a `y` that was computed without it. Only the new `y` has a node.
 
 # %% [markdown]
 # ## Build your own engine: two operations and a walk
@@ -374,7 +404,7 @@ L.check("00.4", walk)
 # %% [markdown]
 # **00.5 · Which happens?** (4 minutes). Before each program `x` is a new `torch.tensor(3.0,
 # requires_grad=True)` and `p` a plain `torch.tensor(2.0)`. Its author wants `x.grad` to be the number on the
-# right. Answer `"fine"`, `"raises now"` (another line than a backward), `"raises at backward"`, or
+# right. Answer `"fine"`, `"raises now"` (in a line before the backward), `"raises at backward"`, or
 # `"silently wrong"`: no error, and another number.
 #
 # | | program | wanted |

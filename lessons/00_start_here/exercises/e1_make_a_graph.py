@@ -43,7 +43,7 @@ EXERCISE = Exercise(
     name="make", starter=MAKE + "    x = torch.tensor(1.0)\n    return x\n",
     hints=(
         "A node appears only on a result. Which operation leaves `ExpBackward0` behind?",
-        "`x.exp()` is half of it. Look at C00.1: what must be true of `x` for a node to be made at all?",
+        "`x.exp()` is half of it. A node is made only if an operand requires grad. Does `x`?",
     ),
     solution=MAKE + "    x = torch.tensor(1.0, requires_grad=True)\n    return x.exp()\n",
     why="The leaf asks for a gradient, so the one operation on it is recorded, and it is the last one.",

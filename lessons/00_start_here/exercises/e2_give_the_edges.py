@@ -99,7 +99,7 @@ EXERCISE = Exercise(
                      '("AddBackward0", "MulBackward0',
                      '("AccumulateGrad", "AddBackward0"),\n    ("AccumulateGrad", "MulBackward0',
                      '\n    ("AddBackward0", "AccumulateGrad"),\n    ("MulBackward0", "AccumulateGrad"),', "")),
-        Mistake("a node for b", "`b` does not require grad, so it has no accumulator: its place in the row is an "
+        Mistake("a node for b", "`b` does not require grad, so it has no accumulator: its place in `next_functions` is an "
                 "arrow to nothing.",
                 edit('MulBackward0", "AccumulateGrad"),',
                      'MulBackward0", "AccumulateGrad"),\n    ("MulBackward0", "AccumulateGrad"),')),

@@ -1,4 +1,4 @@
-"""Exercise 00.p3: where did the loop go?"""
+"""Exercise 00.p4: where did the loop go?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -19,7 +19,7 @@ def without_ending(name):
 
 
 EXERCISE = Predict(
-    id="00.p3", title="Where did the loop go?", minutes=2, difficulty=1,
+    id="00.p4", title="Where did the loop go?", minutes=2, difficulty=1,
     question="Which node names hang behind `times(x, 3)`, from the result back, accumulator left out?",
     hints=(
         "Run the function in your head, and write down every operation on tensors as it happens.",
@@ -54,5 +54,5 @@ EXERCISE = Predict(
         Mistake("the mathematics", "3x is what it computes, but nobody multiplied: two additions ran.",
                 ["MulBackward0"]),
     ),
-    reveals=("AddBackward0 AddBackward0", "The loop is unrolled"),
+    reveals=("'AddBackward0', 'AddBackward0'", "The loop is unrolled"),
 )  # fmt: skip

@@ -99,8 +99,8 @@ EXERCISE = Exercise(
                      '("AddBackward0", "MulBackward0',
                      '("AccumulateGrad", "AddBackward0"),\n    ("AccumulateGrad", "MulBackward0',
                      '\n    ("AddBackward0", "AccumulateGrad"),\n    ("MulBackward0", "AccumulateGrad"),', "")),
-        Mistake("a node for b", "`b` does not require grad, so it has no accumulator: its place in `next_functions` is an "
-                "arrow to nothing.",
+        Mistake("a node for b", "`b` does not require grad, so it has no accumulator: its place in `next_functions` is "
+                "an arrow to nothing.",
                 edit('MulBackward0", "AccumulateGrad"),',
                      'MulBackward0", "AccumulateGrad"),\n    ("MulBackward0", "AccumulateGrad"),')),
         Mistake("one path only", "`a` is used twice: once in the product and once, directly, in the sum. One arrow "

@@ -15,8 +15,8 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="00.p3", title="One place at a time", minutes=1, difficulty=1,
-    question="`x` stands three times in `x * x + x`, and each time it is 3. One place at a time is made a little larger. "
-    "How fast does the result change, for the first, the second and the third place? Three numbers in a list.",
+    question="`x` stands three times in `x * x + x`, and each time it is 3. One place at a time is made a little "
+    "larger. How fast does the result change, for the first, the second and the third place? Three numbers in a list.",
     hints=(
         "The first place is multiplied by the second, which is 3. What becomes of 0.001 more?",
         "The third place is added, and multiplied by nothing.",
@@ -34,8 +34,8 @@ EXERCISE = Predict(
                 "stay at 3.", [7, 7, 7]),
         Mistake("the slope of the square", "6 is the slope of x * x when both factors move. Here one of them stays "
                 "at 3.", [6, 6, 1]),
-        Mistake("each counts one", "The two factors are multiplied by something: 0.001 more in one of them is 0.003 more "
-                "in the product.", [1, 1, 1]),
+        Mistake("each counts one", "The two factors are multiplied by something: 0.001 more in one of them is 0.003 "
+                "more in the product.", [1, 1, 1]),
         Mistake("a share of 7", "The three places do not share the 7 equally: a factor counts for more than a "
                 "summand.", [7 / 3, 7 / 3, 7 / 3]),
         Mistake("the sum multiplied", "The third place is added, and multiplied by nothing.", [3, 3, 3]),

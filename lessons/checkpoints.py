@@ -1,4 +1,4 @@
-"""What several exercises of lesson 14 share."""
+"""What the exercises of lesson 14 and of its parts 14b and 14c share."""
 
 import contextlib
 import gc

@@ -4,9 +4,8 @@ import math
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
+from lessons.checkpoints import checkpoint_of, hooks_of, quiet
 from lessons.shared import flat, leaf, near
-
-from .shared import checkpoint_of, hooks_of, quiet
 
 PROGRAMS = {
     "A": ("h = x * 1", "with hooks(lambda t: t.clone(), lambda p: p): y = h.sin()", "h.mul_(3)"),

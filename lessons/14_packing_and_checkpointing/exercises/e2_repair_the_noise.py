@@ -1,9 +1,8 @@
-"""Exercise 14.4: repair the noise."""
+"""Exercise 14.2: repair the noise."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.checkpoints import quiet
 from lessons.shared import array, flat, near
-
-from .shared import quiet
 
 
 def check(answer, torch):
@@ -83,7 +82,7 @@ def noisy_block(torch, h, w, generator):
 """
 
 EXERCISE = Exercise(
-    id="14.4", kind="repair", title="Repair the noise", minutes=5, difficulty=1,
+    id="14.2", kind="repair", title="Repair the noise", minutes=5, difficulty=1,
     question="A block multiplies its result by noise from the caller's generator (`w` is square, so the noise has the "
     "shape of `h`). Without the checkpoint its gradients are right, with it they are not. Repair it: the same output "
     "as "

@@ -1,9 +1,8 @@
-"""Exercise 14.7: repair the loop."""
+"""Exercise 14.3: repair the loop."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.checkpoints import quiet
 from lessons.shared import array, flat, near
-
-from .shared import quiet
 
 # (layers, length, does the input require grad?)
 CASES = ((5, 2, False), (4, 4, False), (6, 1, True), (7, 3, False), (3, 5, True), (9, 2, True))
@@ -122,7 +121,7 @@ def run_in_segments(torch, layers, h, length):
 SOLVED = STARTER.replace("segment(a):", "segment(a, i=i):").replace("=True", "=False")
 
 EXERCISE = Exercise(
-    id="14.7", kind="repair", title="Repair the loop", minutes=8, difficulty=2, puzzles=(24,),
+    id="14.3", kind="repair", title="Repair the loop", minutes=8, difficulty=2, puzzles=(24,),
     question="The loop checkpoints `layers` (a list of functions) in segments. The result is right, and the gradients "
              "are "
     "not. Two things are wrong. Repair both.",

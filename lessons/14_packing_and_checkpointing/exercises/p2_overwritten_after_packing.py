@@ -2,9 +2,8 @@
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.checkpoints import hooks_of
 from lessons.shared import numbers_or_errors
-
-from .shared import hooks_of
 
 
 def truth(torch):
@@ -59,5 +58,5 @@ EXERCISE = Predict(
                 ["error", 400, 40]),
         Mistake("swapped", "The other way round: which of the two has numbers of its own?", ["error", 4, 40]),
     ),
-    reveals=("packed by detach(): 40", "there is no check at all", "has no version check"),
+    reveals=("gradient 4 became 40", "there is no check at all", "has no version check"),
 )  # fmt: skip

@@ -1,10 +1,9 @@
-"""Exercise 14.p4: who is trained?"""
+"""Exercise 14.p3: who is trained?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.checkpoints import checkpoint_of, quiet
 from lessons.shared import names_among
-
-from .shared import checkpoint_of, quiet
 
 
 def ways(torch):
@@ -37,7 +36,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="14.p4", title="Who is trained?", minutes=4, difficulty=2, puzzles=(24,),
+    id="14.p3", title="Who is trained?", minutes=4, difficulty=2, puzzles=(24,),
     question="An encoder with the weight W is checkpointed, and its input x is plain data. In which of the five lines "
     "does W get a gradient? A: use_reentrant=False. B: x.requires_grad_() first. C: W is an argument of the "
     "checkpoint. "
@@ -73,10 +72,9 @@ EXERCISE = Predict(
         Mistake("the flag brings it back", "E gives the flag to a tensor without history. A leaf is made, and the pass "
                 "ends there; lesson 02 had a loss like that.", ["A", "B", "C", "E"],
                 when=lambda letters, _: "E" in letters and "D" not in letters),
-        Mistake("all", "In the story the line was use_reentrant=True with plain data, and nothing was trained. Two of "
-                       "the "
+        Mistake("all", "In the story the call was re-entrant, with plain data, and the encoder rested. Two of the "
                 "five change nothing about that.", ["A", "B", "C", "D", "E"]),
         Mistake("none", "At least in A: there a @ W is recorded as it always is.", []),
     ),
-    reveals=("A - W is trained", "give `apply` a tensor that requires a gradient", "runs the part with recording on"),
+    reveals=("give `apply` a tensor that requires a gradient", "runs the part with recording on", "D - W.grad is None"),
 )  # fmt: skip

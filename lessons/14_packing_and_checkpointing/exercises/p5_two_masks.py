@@ -1,10 +1,9 @@
-"""Exercise 14.p6: two masks?"""
+"""Exercise 14.p5: two masks?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.checkpoints import Checkpoint, checkpoint_of
 from lessons.shared import some_numbers
-
-from .shared import Checkpoint, checkpoint_of
 
 
 def truth(torch):
@@ -26,7 +25,7 @@ def close(one, other):
 
 
 EXERCISE = Predict(
-    id="14.p6", title="Two masks?", minutes=2, difficulty=2,
+    id="14.p5", title="Two masks?", minutes=2, difficulty=2,
     question="Dropout with a half inside of a checkpoint, on 1000 ones. Of the 1000 gradients, how many belong to the "
     "output, roughly: with the Function of this lesson, and with PyTorch's `checkpoint`? A list of two.",
     hints=(

@@ -1,11 +1,10 @@
-"""Exercise 14.3: half of a double."""
+"""Exercise 14b.1: half of a double."""
 
 import weakref
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.checkpoints import hooks_of, no_collector
 from lessons.shared import array, flat, near
-
-from .shared import hooks_of, no_collector
 
 
 def held_in(thing, torch, depth=0):
@@ -140,7 +139,7 @@ def pair(torch):
 """
 
 EXERCISE = Exercise(
-    id="14.3", kind="repair", title="Half of a double", minutes=10, difficulty=2,
+    id="14b.1", kind="repair", title="Half of a double", minutes=10, difficulty=2,
     question="A network computes in float64, and what it saves shall wait in float32. In the posted pair three things "
              "are "
     "wrong. Return a pair (pack, unpack) with which everything in float64 that was computed is held in half the bytes, "

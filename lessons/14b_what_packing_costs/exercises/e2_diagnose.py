@@ -1,12 +1,11 @@
-"""Exercise 14.6: diagnose."""
+"""Exercise 14b.2: diagnose."""
 
 import weakref
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import Diagnose
+from lessons.checkpoints import checkpoint_of, hooks_of, no_collector, quiet
 from lessons.shared import agree, flat, leaf, numbers
-
-from .shared import checkpoint_of, hooks_of, no_collector, quiet
 
 CHOICES = (
     "use_reentrant=False", "draw it outside", "give it as an argument", "backward first", "detach in pack",
@@ -115,7 +114,7 @@ SYMPTOMS = {"A": grows, "B": embeddings_rest, "C": other_gradients, "D": clipped
             "F": no_error_wanted, "G": weights_unreached}  # fmt: skip
 
 EXERCISE = Diagnose(
-    id="14.6", title="Diagnose", minutes=6, difficulty=2, puzzles=(24,),
+    id="14b.2", title="Diagnose", minutes=6, difficulty=2, puzzles=(24,),
     question="Seven bug reports about packing and checkpoints; which of the seven changes cures each? One cures two, "
              "and "
     "one is not needed.",

@@ -1,10 +1,9 @@
-"""Exercise 14.p7: how much does a pair pack that gives leaves back?"""
+"""Exercise 14b.p1: how much does a pair pack that gives leaves back?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.checkpoints import hooks_of
 from lessons.shared import some_numbers
-
-from .shared import hooks_of
 
 
 def truth(torch):
@@ -29,7 +28,7 @@ def one_number(answer):
 
 
 EXERCISE = Predict(
-    id="14.p7", title="Leaves as they are", minutes=2, difficulty=2,
+    id="14b.p1", title="Leaves as they are", minutes=2, difficulty=2,
     question="Four layers `tanh(h @ w)`, each activation 8,192 bytes in float16. A product saves its operands, tanh "
     "its result. `pack` gives leaves back as they are. How many bytes does it pack?",
     hints=(
@@ -51,5 +50,5 @@ EXERCISE = Predict(
                 also=(65536 * 2,)),
         Mistake("everything", "That is with the weights and the input of the network. They are leaves.", 98304),
     ),
-    reveals=("to_half_or_leaf: 57,344", "7 slots of 8,192 bytes"),
+    reveals=("57,344 bytes in 7 calls", "7 slots of 8,192 bytes"),
 )  # fmt: skip

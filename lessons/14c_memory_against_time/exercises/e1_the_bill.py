@@ -1,10 +1,9 @@
-"""Exercise 14.2: the bill."""
+"""Exercise 14c.1: the bill."""
 
 from coursekit.judge.exercise import ALMOST, Exercise, Mistake, almost, correct, edit, not_yet
 from coursekit.judge.table import judged_rows
+from lessons.checkpoints import peak_and_runs
 from lessons.shared import as_number
-
-from .shared import peak_and_runs
 
 PLANS = {  # lengths of the segments, and layers after them that are not checkpointed
     "A": ((), 12),
@@ -60,7 +59,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="14.2", kind="predict state", title="The bill", minutes=8, difficulty=2,
+    id="14c.1", kind="predict state", title="The bill", minutes=8, difficulty=2,
     question="Twelve layers, each of which saves one activation, its result. Six plans: for each, the activations at "
              "the "
     "peak, and how many times a layer runs in forward and backward together.",

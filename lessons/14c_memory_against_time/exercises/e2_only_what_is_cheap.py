@@ -1,9 +1,8 @@
-"""Exercise 14.8: only what is cheap."""
+"""Exercise 14c.2: only what is cheap."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.checkpoints import quiet
 from lessons.shared import array, flat, near
-
-from .shared import quiet
 
 
 def check(answer, torch):
@@ -103,7 +102,7 @@ def gated(torch, product, h, w, g):
 """
 
 EXERCISE = Exercise(
-    id="14.8", kind="repair", title="Only what is cheap", minutes=6, difficulty=2,
+    id="14c.2", kind="repair", title="Only what is cheap", minutes=6, difficulty=2,
     question="`product(h, w)` is expensive, the gate behind it is cheap. Rewrite `gated` so that the product is "
              "computed "
     "once, in forward and backward together, and that of what is computed only its operand `h` and its result stay in "

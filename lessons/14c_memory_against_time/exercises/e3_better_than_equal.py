@@ -1,9 +1,8 @@
-"""Exercise 14.5: better than equal segments."""
+"""Exercise 14c.3: better than equal segments."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, not_yet
+from lessons.checkpoints import peak_and_runs
 from lessons.shared import as_number
-
-from .shared import peak_and_runs
 
 DEPTHS = (12, 1, 2, 3, 6, 7, 10, 16, 55, 56, 100, 1000)
 
@@ -67,7 +66,7 @@ def named(lengths, n, said):
 
 
 EXERCISE = Exercise(
-    id="14.5", kind="write it yourself", title="Better than equal segments", minutes=12, difficulty=3,
+    id="14c.3", kind="write it yourself", title="Better than equal segments", minutes=12, difficulty=3,
     question="Return the lengths of segments, first to last, for n layers that save one activation each, so that the "
              "peak "
     "is as small as it can be with one level of checkpoints.",

@@ -1,13 +1,12 @@
-"""Exercise 14.p3: three lengths."""
+"""Exercise 14c.p1: three lengths."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.checkpoints import peak_and_runs
 from lessons.shared import some_numbers
 
-from .shared import peak_and_runs
-
 EXERCISE = Predict(
-    id="14.p3", title="Three lengths", minutes=5, difficulty=3,
+    id="14c.p1", title="Three lengths", minutes=5, difficulty=3,
     question="16 layers, each of which saves its result and nothing else that counts. They are checkpointed in "
              "segments "
     "of 1, of 4, or of 16 layers. What is the peak, in activations, each time? A list of three.",

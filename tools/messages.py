@@ -6,7 +6,6 @@ A page is made of a row of `explain()` and of a message that a program of tools/
 import ast
 import contextlib
 import functools
-import html
 import importlib
 import io
 import json
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from backscope.explaining.report import explain
 from backscope.explaining.rows import LESSONS, rows
+from backscope.pictures.style import with_code
 from tools.explain_cures import CURES, run
 
 ASKED_FIRST = (7, 8, 6, 2, 5, 3)  # lessons whose messages people meet most often
@@ -168,5 +168,5 @@ def bullets(sentences) -> str:
 
 
 def code(sentence) -> str:
-    """A sentence in HTML, with what stands in backticks as code."""
-    return re.sub(r"`([^`]+)`", r'<code class="literal">\1</code>', html.escape(" ".join(sentence.split())))
+    """Set a sentence as HTML, with what stands in backticks as code."""
+    return with_code(" ".join(sentence.split()), 'class="literal"', quote=True)

@@ -9,8 +9,6 @@ in the graph.
 """
 
 import contextlib
-import html
-import re
 import sys
 import weakref
 
@@ -20,6 +18,7 @@ from backscope.graph.model import DETACHED, FREED, STALE
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_module, is_tensor, safe_getattr
 from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
+from backscope.pictures.style import with_code
 
 HERE = "HERE"
 CODE = "background:rgba(127,127,127,0.14);border-radius:3px;padding:0 3px"  # reads in light and dark
@@ -162,8 +161,8 @@ class Explanation(Picture):
 
 
 def escape(text):
-    """Text for HTML, with `code` in its own font."""
-    return re.sub(r"`([^`]*)`", rf'<code style="{CODE}">\1</code>', html.escape(text))
+    """Escape text for HTML, with `code` in its own font."""
+    return with_code(text, f'style="{CODE}"', quote=True)
 
 
 def first_line(message):

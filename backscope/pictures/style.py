@@ -10,10 +10,14 @@ attributes of each shape, so that any viewer shows them; one <style> block at th
 `prefers-color-scheme: dark`. In an <img> that query follows the colour scheme of the page around it, so a picture in
 JupyterLab follows JupyterLab's theme. The picture brings its own paper: where a viewer answers the query wrongly it
 is a card of the other kind, and never dark words on dark ground.
+
+SVG and HTML are written by hand, here and in all of backscope: NumPy is the one package that its wheel asks for. Words
+go through html.escape or `with_code`.
 """
 
 import base64
 import html
+import re
 import textwrap
 
 LIGHT = {
@@ -366,3 +370,12 @@ def as_image(svg, alt):
     data = base64.b64encode(svg.encode()).decode()
     style = "max-width:100%;border-radius:10px"
     return f'<img class="bs-picture" alt="{html.escape(alt)}" style="{style}" src="data:image/svg+xml;base64,{data}">'
+
+
+def with_code(text, look="", quote=False) -> str:
+    """Escape words for HTML, and set what stands in backticks as code. look: attributes of <code>.
+
+    Messages and sentences know no other sign of Markdown, so no parser of it is asked for.
+    """
+    code = f"<code {look}>" if look else "<code>"
+    return re.sub(r"`([^`]+)`", rf"{code}\1</code>", html.escape(text, quote=quote))

@@ -3,12 +3,15 @@
 Nothing that is there is written over: a folder with something in it is refused.
 """
 
-import html
 import json
 import re
 from pathlib import Path
 
+from markupsafe import Markup
+
+from backscope.pictures.style import with_code
 from coursekit.classroom.grade import ROOT, lesson_files
+from coursekit.classroom.pages import render
 from coursekit.cli.workspace import clear_outputs
 from coursekit.judge import exercise as ex
 from coursekit.judge.discovery import number_of
@@ -131,49 +134,12 @@ def code(source):
 
 # --------------------------------------------------------------------------------------------------- the slides
 
-SLIDES = """
-* { box-sizing: border-box }
-html { scroll-snap-type: y mandatory }
-body { margin: 0; font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; color: #1A1A1A; background: #FFFFFF }
-section { height: 100vh; scroll-snap-align: start; display: flex; flex-direction: column; justify-content: center;
-          padding: 6vh 9vw; border-bottom: 1px solid #DDDDDD; position: relative; overflow: hidden }
-section::before { content: ""; position: absolute; left: 0; top: 0; bottom: 0; width: 1.4vw; background: #0072B2 }
-.of { color: #00588A; font-size: min(2.4vw, 4vh); font-weight: 600; margin: 0 0 2vh }
-h1 { font-size: min(4.6vw, 8vh); line-height: 1.18; margin: 0 0 4vh; font-weight: 700; text-wrap: balance }
-.hook { font-size: min(2.0vw, 3.3vh); line-height: 1.5; color: #333333; margin: 0; max-width: 74vw }
-code { font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; background: #F0F0F0;
-       padding: 0 0.2em; border-radius: 0.2em; white-space: nowrap }
-@page { size: 13.33in 7.5in; margin: 0 }
-@media print { section { height: 7.5in; break-after: page; border: 0 } }
-"""
-TURNING = """
-addEventListener("keydown", event => {
-  const step = {ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1}[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const slides = document.querySelectorAll("section");
-  const now = Math.round(scrollY / innerHeight);
-  slides[Math.min(Math.max(now + step, 0), slides.length - 1)].scrollIntoView();
-});
-"""
+
+def slides(notebooks) -> str:
+    """Render a page with a slide for each lesson: its question, and the story it begins with."""
+    return render("slides.html", slides=[opening(notebook)[:4] for notebook in notebooks.values()], marked=marked)
 
 
-def slides(notebooks):
-    """One page with a slide for each lesson: its question, and the story it begins with."""
-    parts = []
-    for notebook in notebooks.values():
-        number, name, question, hook, _ = opening(notebook)
-        asked = marked(question[:1].upper() + question[1:])
-        parts.append(f'<section id="lesson-{number}"><p class="of">{number} · {marked(name)}</p>'
-                     f'<h1>{asked}</h1><p class="hook">{marked(hook)}</p></section>')  # fmt: skip
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>The questions of the lessons</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{SLIDES}</style></head>\n<body>\n'
-        + "\n".join(parts) + f"\n<script>{TURNING}</script></body></html>\n"
-    )  # fmt: skip
-
-
-def marked(words):
-    """A line of Markdown as HTML: code and emphasis."""
-    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(words.strip(), quote=False))
-    return re.sub(r"\*([^*<>]+)\*", r"<em>\1</em>", words)
+def marked(words) -> Markup:
+    """Set a line of Markdown as HTML: code and emphasis."""
+    return Markup(re.sub(r"\*([^*<>]+)\*", r"<em>\1</em>", with_code(words.strip())))

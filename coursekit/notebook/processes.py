@@ -22,17 +22,17 @@ GRACE = 2  # seconds that a worker waits longer, before it ends by itself
 CHILD = "from coursekit.notebook.processes import be_a_worker; be_a_worker()"
 
 
-def processes(function, torch, world_size=2, seconds=10):
-    """Run `function(torch, group)` in processes of their own and print what they printed, rank by rank.
+def processes(function, torch, *given, world_size=2, seconds=10):
+    """Run `function(torch, group, *given)` in processes of their own and print what they printed, rank by rank.
 
-    Returns the list of what the function returned in each (lists, dictionaries, numbers and texts), or None if it
-    returned nothing. No process is left when this returns or raises. RuntimeError says which rank ended too early, or
-    that time is up: `seconds` begin when all processes have started.
+    What is given, and what the function returns, are lists, dictionaries, numbers and texts. Returns the list of what
+    it returned in each, or None if it returned nothing. No process is left when this returns or raises. RuntimeError
+    says which rank ended too early, or that time is up: `seconds` begin when all processes have started.
     """
     if sys.platform == "emscripten":
         raise RuntimeError("a browser starts no processes, so this cell needs the course on your own machine: README.")
     job = {"source": textwrap.dedent(inspect.getsource(function)), "name": function.__name__, "seconds": seconds,
-           "library": torch.__name__, "world_size": world_size}  # fmt: skip
+           "library": torch.__name__, "world_size": world_size, "given": given}  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     workers = []
     try:
@@ -187,7 +187,7 @@ def be_a_worker():
     clock.start()
     try:
         exec(job["source"], space)
-        returned = space[job["name"]](space["torch"], group)
+        returned = space[job["name"]](space["torch"], group, *job["given"])
         group.post(what="done", text=sys.stdout.getvalue(), returned=returned)
     except Exception as error:
         group.post(what="error", text=f"{type(error).__name__}: {str(error).splitlines()[0]}")

@@ -29,7 +29,7 @@ def started(monkeypatch):
     assert all(each.returncode is not None for each in found)
 
 
-def talk(torch, group):
+def talk(torch, group, *given):
     total, mine = torch.tensor([1.0 + group.rank]), torch.tensor([[5.0 + group.rank]])
     version = total._version
     group.all_reduce(total)
@@ -39,7 +39,7 @@ def talk(torch, group):
     else:
         group.receive(mine, of=0)
     print(group.rank, group.world_size, total.tolist(), mine.tolist(), total._version - version)
-    return {"rank": group.rank}
+    return {"rank": group.rank, "given": given}
 
 
 def says_nothing(torch, group):
@@ -67,7 +67,8 @@ def one_raises(torch, group):
 def test_they_talk(started, capsys):
     """Sums, broadcasts and letters arrive, no version counter counts them, and what was printed and returned comes
     rank by rank."""
-    assert processes(talk, course_lib, seconds=60) == [{"rank": 0}, {"rank": 1}]
+    given = [0.5, "text"]
+    assert processes(talk, course_lib, *given, seconds=60) == [{"rank": rank, "given": given} for rank in (0, 1)]
 
     assert capsys.readouterr().out == "0 2 [3.0] [[5.0]] 0\n1 2 [3.0] [[7.0]] 0\n"
 
@@ -108,7 +109,7 @@ def test_a_worker_alone_ends():
     worker = subprocess.Popen(
         [module.sys.executable, "-c", module.CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    job = {"source": "def f(torch, group):\n    while True: pass\n", "name": "f", "seconds": 1}
+    job = {"source": "def f(torch, group):\n    while True: pass\n", "name": "f", "seconds": 1, "given": []}
     module.tell(worker, {**job, "library": "math", "rank": 0, "world_size": 1})
     module.tell(worker, "go")
     worker.stdin.close()

@@ -1,4 +1,4 @@
-"""Exercise 17.2: unequal shares."""
+"""Exercise 17.1: unequal shares."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import array, flat, near
@@ -32,7 +32,7 @@ def check(answer, torch):
 
 
 EXERCISE = Exercise(
-    id="17.2", kind="repair", title="Unequal shares", minutes=3, difficulty=1,
+    id="17.1", kind="repair", title="Unequal shares", minutes=3, difficulty=1,
     question="Each rank has a gradient of the mean loss of its own samples. Return the gradient of the mean "
     "loss of all "
     "samples. A rank may have no sample; its gradient is zero then.",

@@ -1,4 +1,4 @@
-"""Exercise 17.1: which happens?"""
+"""Exercise 17.2: which happens?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.table import WhichHappens, happens
@@ -24,13 +24,13 @@ def what_happens(torch, letter):
 
 
 EXERCISE = WhichHappens(
-    id="17.1", title="Which happens?", minutes=6, difficulty=2, puzzles=(22, 23),
+    id="17.2", title="Which happens?", minutes=6, difficulty=2, puzzles=(22, 23),
     question="w is 3, the buffer s is 2. Each program is followed by `y.backward()`: fine, raises now, raises at "
     "backward, or silently wrong?\n\n"
     + "\n".join(f"- {letter}: `{'; '.join(program)}`" for letter, program in PROGRAMS.items()),
     hints=(
         "For each program: what does the node save, and does the write reach that tensor?",
-        "Ask of each write: is it counted? Is it a write at all? Is it allowed here?",
+        "Is each write counted? Is it a write at all? Is it allowed here?",
     ),
     why="A is the counted broadcast, B the hidden one, C has a copy. D saves nothing. E gives the name to "
     "another tensor. "

@@ -1,4 +1,4 @@
-"""Exercise 17.5: a running size."""
+"""Exercise 17.3: a running size."""
 
 import random
 
@@ -84,7 +84,7 @@ SOLVED = STARTER.replace("/ self.size", "/ self.size.clone()")
 UPDATE = "            self.size.mul_(0.9).add_(0.1 * x.abs().mean())\n"
 
 EXERCISE = Exercise(
-    id="17.5", kind="repair", title="A running size", minutes=6, difficulty=2, puzzles=(22,),
+    id="17.3", kind="repair", title="A running size", minutes=6, difficulty=2, puzzles=(22,),
     question="The module divides by a running mean, kept in a buffer. Repair it for two forwards before one backward, "
     "with a broadcast into the buffer in between, counted or not. A forward begins with the number that is in the "
     "buffer, and no gradient runs through the size.",

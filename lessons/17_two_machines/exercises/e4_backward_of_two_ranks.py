@@ -1,4 +1,4 @@
-"""Exercise 17.3: the backward of two ranks."""
+"""Exercise 17.4: the backward of two ranks."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import array, flat, near
@@ -66,13 +66,13 @@ def backward(xmus, variance, dys):
 """
 
 EXERCISE = Exercise(
-    id="17.3", kind="repair", title="The backward of all ranks", minutes=6, difficulty=2,
+    id="17.4", kind="repair", title="The backward of all ranks", minutes=6, difficulty=2,
     question="`xmus` holds for each rank its samples minus the mean of all, `dys` the gradients that arrive, and "
     "`variance` is that of all samples. The function treats each rank by itself. Repair it: return for each rank the "
     "gradient of its samples.",
     name="backward", starter=STARTER,
     hints=(
-        "Which two sums of the lesson go over all ranks?",
+        "Which two sums of the formula go over all ranks?",
         "A mean is a sum and a count. Write them apart, and then ask of each: of this rank, or of all?",
     ),
     solution=SOLVED,

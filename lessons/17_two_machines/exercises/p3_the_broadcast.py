@@ -1,4 +1,4 @@
-"""Exercise 17.p2: the broadcast of a buffer."""
+"""Exercise 17.p3: the broadcast of a buffer."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -21,9 +21,9 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="17.p2", title="The broadcast", minutes=3, difficulty=2, puzzles=(22,),
+    id="17.p3", title="The broadcast", minutes=3, difficulty=2, puzzles=(22,),
     question="A module divides by its buffer, 8 in the first forward and 24 in the second. In between a 2 is copied "
-    "into the first buffer: not at all, with `copy_`, with `.data.copy_`. What is `w.grad` each time?",
+    "into the first buffer: not at all, with `copy_`, with `.data.copy_`. What is `w.grad` each time? The first is 2.",
     hints=(
         "Which tensors does the division of the first forward save?",
         "The second forward makes a new buffer, so the copy spoils only the first one. Who counts the write?",
@@ -49,5 +49,5 @@ EXERCISE = Predict(
         Mistake("forbidden anyway", "Without a write nothing is spoiled: each forward has a buffer of its own.",
                 ["error", "error", 5]),
     ),
-    reveals=("The division of the first forward had saved the buffer", "gives 8/2 + 1 = 5"),
+    reveals=("the division of the first forward, has saved the buffer", "gives 8/2 + 1 = 5"),
 )  # fmt: skip

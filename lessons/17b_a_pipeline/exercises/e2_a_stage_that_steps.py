@@ -1,4 +1,4 @@
-"""Exercise 17.4: a stage that steps."""
+"""Exercise 17b.2: a stage that steps."""
 
 import gc
 import weakref
@@ -143,7 +143,7 @@ def stage(torch, a, b, inputs, arriving, turns, rate):
 """
 
 EXERCISE = Exercise(
-    id="17.4", kind="repair", title="A stage that steps", minutes=8, difficulty=2, puzzles=(23,),
+    id="17b.2", kind="repair", title="A stage that steps", minutes=8, difficulty=2, puzzles=(23,),
     question="`stage` computes tanh(x * a) * b in the given turns and steps after each backward. Repair it: each "
     "micro-batch has the gradients of the weights that its forward has used, each forward uses the newest weights, and "
     "a copy is kept only until its micro-batch comes back. Return {k: (gradient of a, gradient of b)}; a and b stay "

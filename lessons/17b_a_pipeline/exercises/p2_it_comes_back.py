@@ -1,4 +1,4 @@
-"""Exercise 17.p3: a micro-batch comes back."""
+"""Exercise 17b.p2: a micro-batch comes back."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -25,7 +25,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="17.p3", title="It comes back", minutes=4, difficulty=2, puzzles=(23,),
+    id="17b.p2", title="It comes back", minutes=4, difficulty=2, puzzles=(23,),
     question="A stage computes a * x * b, with a = 2 and b = 3. The inputs 1 and 2 go forward; then the first "
     "comes back "
     "and the weights step by 1 times their gradient. What is the gradient of a for input 2: step with `sub_`, with "

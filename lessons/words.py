@@ -1,4 +1,4 @@
-"""What several exercises of lesson 15 share."""
+"""What the exercises of lesson 15 and of its parts share: words to choose from, and the lesson's two tensors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -115,10 +115,18 @@ def lstm_cell(torch):
     return name
 
 
+def attention(torch):
+    q, k, v = [torch.ones(1, 1, 4, 2, requires_grad=True) for _ in range(3)]
+    result = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    found = len(names_behind(result))
+    return f"{found} node{'s' if found > 1 else ''}"
+
+
 GONE = "left out"
 DIFFERENCES = (
     Difference("the graph of nn.LSTM over 5 steps", "70 nodes", "MkldnnRnnLayerBackward0", lstm),
     Difference("where nn.LSTMCell cuts its gates apart", "SplitBackward0", "UnsafeSplitBackward0", lstm_cell),
+    Difference("the graph of scaled_dot_product_attention", "16 nodes", "1 node", attention),
     Difference("your g, after x.view(2, 1).backward(g) twice", "is as it was", "has changed", callers_gradient),
     Difference("a result that pack returned as it is", "found by the collector", "stays in memory", ring_of_pack),
     Difference("anomaly mode names the line that saved, and", "the line that wrote", "nothing more", writing_line),

@@ -62,22 +62,65 @@ def saved_by(attention, time):
     q, k, v = [torch.randn(1, 2, time, 4, requires_grad=True) * 1 for _ in range(3)]
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed):
         result = attention(q, k, v)
-    return f"{sum(sizes.values()):,} bytes, and ends in {result.grad_fn.name()}"
+    return f"{sum(sizes.values()):>9,} bytes", result.grad_fn.name()
 
 
 def by_hand(q, k, v):
-    ahead = torch.ones(q.shape[2], q.shape[2]).triu(1) == 1
-    scores = (q @ k.transpose(-2, -1) / 2).masked_fill(ahead, float("-inf"))
-    return scores.softmax(-1) @ v
+    time, size = q.shape[-2:]
+    ahead = torch.ones(time, time).triu(1) == 1
+    scores = q @ k.transpose(-2, -1) / size**0.5
+    return scores.masked_fill(ahead, float("-inf")).softmax(-1) @ v
 
 
-def by_the_kernel(q, k, v):
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+def by_the_kernel(q, k, v, **options):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
 
 
-for time in (256, 512):
-    for attention in (by_hand, by_the_kernel):
-        print(f"{time} places, {attention.__name__}: {saved_by(attention, time)}")
+for time in (16, 64, 256, 1024):
+    print(f"{time:4} places: {saved_by(by_hand, time)[0]} by hand, {saved_by(by_the_kernel, time)[0]} by the kernel")
+for attention in (by_hand, by_the_kernel):
+    print(f"{attention.__name__} ends in {saved_by(attention, 16)[1]}")
+""",
+    "attention, off the kernel": """\
+def saved_by(attention, time=256):
+    sizes = {}
+
+    def pack(tensor):
+        if not tensor.is_leaf:
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    q, k, v = [torch.randn(1, 2, time, 4, requires_grad=True) * 1 for _ in range(3)]
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed):
+        attention(q, k, v)
+    return f"{sum(sizes.values()):>9,} bytes"
+
+
+def attend(**options):
+    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **options)
+
+
+fixed, learned = torch.zeros(256, 256), torch.zeros(256, 256, requires_grad=True)
+print("is_causal=True          ", saved_by(attend(is_causal=True)))
+print("attn_mask=fixed         ", saved_by(attend(attn_mask=fixed)))
+print("attn_mask=learned       ", saved_by(attend(attn_mask=learned)))
+print("dropout_p=0.1           ", saved_by(attend(is_causal=True, dropout_p=0.1)))
+many = nn.MultiheadAttention(8, 2, batch_first=True)
+x = torch.ones(1, 6, 8)
+for options in ({}, {"need_weights": False}):
+    node = many(x, x, x, **options)[0].grad_fn
+    met = [node]
+    for node in met:
+        met += [after for after, _ in node.next_functions if after is not None and after not in met]
+    names = {node.name() for node in met}
+    kernel = any("ScaledDotProduct" in name for name in names)
+    print("nn.MultiheadAttention, called with", options or "no options", "- the kernel" if kernel else "- by hand")
+q = torch.randn(1, 2, 4, 4, requires_grad=True)
+(slope,) = torch.autograd.grad(attend()(q, q, q).sum(), q, create_graph=True)
+try:
+    slope.sum().backward()
+except RuntimeError as error:
+    print("a second derivative:", str(error).splitlines()[0])
 """,
     "autocast": """\
 net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
@@ -135,6 +178,85 @@ try:
     loss.backward()
 except RuntimeError as error:
     print(str(error).partition(" Hint")[0])
+""",
+    "compile, in two halves": """\
+from functorch.compile import aot_function, default_partition, min_cut_rematerialization_partition
+
+
+def forward(x):
+    return x.sin().cos().sin().sum()
+
+
+def operations(graph):
+    return " ".join(node.target.__name__.partition(".")[0] for node in graph.graph.nodes if node.op == "call_function")
+
+
+def shows(half):
+    def compiler(graph, inputs):
+        print(f"{half:9}", operations(graph))
+        return graph
+
+    return compiler
+
+
+for partition in (default_partition, min_cut_rematerialization_partition):
+
+    def cut(joint, inputs, **options):
+        print("joint    ", operations(joint))
+        return partition(joint, inputs, **options)
+
+    print(partition.__name__)
+    y = aot_function(forward, shows("forward"), shows("backward"), cut)(torch.ones(3, requires_grad=True))
+    print("saved tensors:", len(y.grad_fn.saved_tensors))
+    y.backward()
+""",
+    "whose graph": """\
+from torch.nn.parallel import DistributedDataParallel
+
+
+def network(shared=False, frozen=False):
+    first, second = nn.Linear(4, 4), nn.Linear(4, 4)
+    first.requires_grad_(not frozen)
+    return nn.Sequential(first, nn.Tanh(), first if shared else second)
+
+
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = network()
+
+    def forward(self, x):
+        h = self.net[:2](x)
+        print(end="")
+        return self.net[2](h)
+
+
+def autocast(net):
+    def run(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return net(x)
+
+    return run
+
+
+def compiled(net):
+    return torch.compile(net, backend="aot_eager")
+
+
+store = f"file://{tempfile.mkdtemp()}/store"
+torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+programs = {
+    "A": (network(), autocast),
+    "B": (network(frozen=True), compiled),
+    "C": (network(shared=True), autocast),
+    "D": (Broken(), compiled),
+    "E": (network(), lambda net: DistributedDataParallel(net, find_unused_parameters=True)),
+    "F": (network(), compiled),
+}
+for letter, (net, around) in programs.items():
+    print(letter)
+    listing(around(net)(torch.ones(3, 4)))
+torch.distributed.destroy_process_group()
 """,
     "DDP": """\
 from torch.nn.parallel import DistributedDataParallel
@@ -212,7 +334,7 @@ for name, program in programs.items():
     except RuntimeError as error:
         print(f"{name}: {', '.join(functions_of(error)[:5])}")
 """,
-    "15.3": """\
+    "eight errors": """\
 class Two(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, gives, saves):

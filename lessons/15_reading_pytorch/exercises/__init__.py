@@ -1,4 +1,4 @@
-"""Exercises of lesson 15: a real model, and PyTorch's own source, read with what the lessons before have taught."""
+"""Exercises of lesson 15: a real model, read with what the lessons before have taught."""
 
 from coursekit.judge.discovery import in_order
 

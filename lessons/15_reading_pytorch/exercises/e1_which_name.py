@@ -1,8 +1,7 @@
 """Exercise 15.1: which name?"""
 
 from coursekit.judge.exercise import Mistake
-
-from .shared import Words
+from lessons.words import Words
 
 LINES = {
     "A": "F.linear(x, W)", "B": "x.mean(1)", "C": "x[:, 0]", "D": "x[:1]", "E": "x[torch.tensor([1, 0])]",
@@ -29,7 +28,7 @@ def truth(torch):
 
 EXERCISE = Words(
     id="15.1", kind="predict saved", title="Which name?", minutes=6, difficulty=1,
-    question="Which name has the grad_fn of each line? x and W are matrices that require grad, t is data.",
+    question="What is the grad_fn of each line called? x and W are matrices that require grad, t is data.",
     name="names",
     hints=(
         "Which operation runs in the end? A function such as dropout or flatten is Python, or calls something simpler.",

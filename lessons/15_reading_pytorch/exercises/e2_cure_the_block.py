@@ -1,4 +1,4 @@
-"""Exercise 15.4: cure the block."""
+"""Exercise 15.2: cure the block."""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import array, flat, near
@@ -62,13 +62,13 @@ HEAD = STARTER[: STARTER.index("    weights *=")]
 SOLVED = STARTER.replace("weights *= gate", "weights = weights * gate").replace("mixed += h", "mixed = mixed + h")
 
 EXERCISE = Exercise(
-    id="15.4", kind="repair", title="Cure the block", minutes=6, difficulty=2, puzzles=(1, 2),
+    id="15.2", kind="repair", title="Cure the block", minutes=6, difficulty=2, puzzles=(1, 2),
     question="forward runs, backward raises. Cure the block: the same result, right gradients for h, w and gate (all "
-    "three want one). Ask of each of the three writes whether it has to go.",
+    "three want one). Decide for each of the three writes whether it has to go.",
     name="block", starter=STARTER,
     hints=(
-        "There are three writes in place. Ask of each: has a node saved what is overwritten?",
-        "Which operations save their own result? The message names the first of them; there is a second one behind it.",
+        "There are three writes in place. For each of them: has a node saved what is overwritten?",
+        "Which operations save their own result? The message names the first of them; there is a second one.",
     ),
     solution=SOLVED,
     why="softmax and tanh save their results, so these may not be overwritten. The result of the product is saved by "

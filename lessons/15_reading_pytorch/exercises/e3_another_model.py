@@ -1,10 +1,9 @@
-"""Exercise 15.6: another model."""
+"""Exercise 15.3: another model."""
 
 import re
 
 from coursekit.judge.exercise import Mistake
-
-from .shared import CHANGED, Words
+from lessons.words import CHANGED, Words
 
 CHOICES = ("first", "second", "may stay")
 
@@ -43,7 +42,7 @@ def truth(torch):
 
 
 EXERCISE = Words(
-    id="15.6", kind="diagnose", title="Another model", minutes=8, difficulty=2, puzzles=(1, 2),
+    id="15.3", kind="diagnose", title="Another model", minutes=8, difficulty=2, puzzles=(1, 2),
     question="Backward of this model raises, and when the fault is cured, it raises once more. Which of the writes A "
     "to D is the first error about, which the second, and which may stay?",
     name="writes",

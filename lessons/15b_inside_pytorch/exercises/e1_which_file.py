@@ -1,8 +1,7 @@
-"""Exercise 15.2: which file?"""
+"""Exercise 15b.1: which file?"""
 
 from coursekit.judge.exercise import Mistake
-
-from .shared import Words
+from lessons.words import Words
 
 RIGHT = {
     "A": "derivatives.yaml", "B": "engine.cpp", "C": "saved_variable.cpp", "D": "accumulate_grad.h",
@@ -11,7 +10,7 @@ RIGHT = {
 CHOICES = (*RIGHT.values(), "python_hook.cpp", "GradMode.h", "TensorImpl.h")
 
 EXERCISE = Words(
-    id="15.2", kind="diagnose", title="Which file?", minutes=6, difficulty=1,
+    id="15b.1", kind="diagnose", title="Which file?", minutes=6, difficulty=1,
     question="In which file of PyTorch's would you look? A: what the gradient of tanh is. B: why one node runs before "
     "another. C: who writes the words \"expected version\". D: whether .grad takes a gradient over or copies it. E: "
     "why a write into a leaf is refused. F: what happens to the history of the whole when a part is written to. G: "

@@ -1,9 +1,8 @@
-"""Exercise 15.3: who raised it?"""
+"""Exercise 15b.2: who raised it?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.records import records
-
-from .shared import Words
+from lessons.words import Words
 
 CHOICES = (
     "SavedVariable::unpack", "SavedVariable::SavedVariable", "check_inplace", "PyNode::apply",
@@ -13,12 +12,12 @@ CHOICES = (
 
 def truth(_torch):
     """From the record of real PyTorch, which a test makes anew."""
-    lines = (line.partition(": ") for line in records()["15.3"].splitlines())
+    lines = (line.partition(": ") for line in records()["eight errors"].splitlines())
     return {row: function for row, _, function in lines}
 
 
 EXERCISE = Words(
-    id="15.3", kind="diagnose", title="Who raised it?", minutes=8, difficulty=2, puzzles=(2, 4),
+    id="15b.2", kind="diagnose", title="Who raised it?", minutes=8, difficulty=2, puzzles=(2, 4),
     question="Which C++ function raises each of the eight errors?",
     name="raisers",
     hints=(

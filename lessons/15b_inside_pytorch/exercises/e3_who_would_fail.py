@@ -1,4 +1,4 @@
-"""Exercise 15.7: who would fail?"""
+"""Exercise 15b.3: who would fail?"""
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
 from lessons.shared import as_names
@@ -95,7 +95,7 @@ def would_fail(loss):
 """
 
 EXERCISE = Exercise(
-    id="15.7", kind="write it yourself", title="Who would fail?", minutes=12, difficulty=3, puzzles=(2, 5),
+    id="15b.3", kind="write it yourself", title="Who would fail?", minutes=12, difficulty=3, puzzles=(2, 5),
     question="Return the names of all nodes behind `loss` that could not read what they have saved, because it was "
     "overwritten or freed. Each name need stand there only once. Run no pass. "
     "(The slots of a node are its attributes whose names begin with `_saved_`; "

@@ -1,10 +1,9 @@
-"""Exercise 15.p4: two faults."""
+"""Exercise 15b.p1: two faults."""
 
 from coursekit.judge.exercise import Mistake, not_yet
 from coursekit.judge.predict import Predict
 from lessons.shared import as_names
-
-from .shared import CHANGED, DETACHED, FREED, begin
+from lessons.words import CHANGED, DETACHED, FREED, begin
 
 WORDS = ("freed", "detached", "version", "fine")
 
@@ -55,7 +54,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="15.p4", title="Two faults", minutes=5, difficulty=3, puzzles=(2, 5),
+    id="15b.p1", title="Two faults", minutes=5, difficulty=3, puzzles=(2, 5),
     question="A: sin, backward, mul_, backward again. B: sin, mul_, detach_, backward. C: sin with hooks that clone, "
     "mul_, backward. D: e = exp, e.mul_, e.detach_, backward. What does the last backward say: freed, detached, "
     "version or fine?",
@@ -95,5 +94,5 @@ EXERCISE = Predict(
                 "backward notices.",
                 ["freed", "fine", "fine", "version"], when=lambda words, truth: words[1] == "fine"),
     ),
-    reveals=("C: no error", "This is program B"),
+    reveals=("The write is not even looked at", "although the version is wrong, too"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 15.p5: half way."""
+"""Exercise 15b.p2: half way."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -21,7 +21,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="15.p5", title="Half way", minutes=3, difficulty=2, puzzles=(2,),
+    id="15b.p2", title="Half way", minutes=3, difficulty=2, puzzles=(2,),
     question="h0 = w0, h1 = h0 * w1, h2 = h1 * w2, h3 = h2 * w3, loss = h3.sum(). Then h1.mul_(2), and loss.backward() "
     "raises. Which of w0, w1, w2, w3 have a gradient afterwards?",
     hints=(
@@ -50,5 +50,5 @@ EXERCISE = Predict(
         Mistake("all but the first", "Which product has saved h1? The pass ends with that one.", ["w1", "w2", "w3"],
                 also=(["w1"], ["w2"])),
     ),
-    reveals=("w3.grad is tensor", "So `w[3]` has its gradient"),
+    reveals=("w3.grad is tensor", "and `w3` has its gradient"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 15.p6: a write under autocast."""
+"""Exercise 15c.p1: a write under autocast."""
 
 import re
 
@@ -21,7 +21,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="15.p6", title="A write under autocast", minutes=2, difficulty=2,
+    id="15c.p1", title="A write under autocast", minutes=2, difficulty=2,
     question="In one autocast block a layer without a bias is called, its weight is multiplied with 10 in place under "
     "no_grad, and it is called again on the same data. How many times as large is the second result?",
     hints=(
@@ -45,5 +45,5 @@ EXERCISE = Predict(
                 0.1),
         Mistake("nothing left", "The copy is still there until the block ends, with the old numbers.", 0),
     ),
-    reveals=("after the write: 1.0 times", "and the result is what it was"),
+    reveals=("after the write: 1.0 times", "and the result is what it was", "remembers the copy"),
 )  # fmt: skip

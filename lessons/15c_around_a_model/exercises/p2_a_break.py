@@ -1,4 +1,4 @@
-"""Exercise 15.p7: a network with a break in it."""
+"""Exercise 15c.p2: a network with a break in it."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -12,15 +12,15 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="15.p7", title="A network with a break in it", minutes=2, difficulty=2,
+    id="15c.p2", title="A network with a break in it", minutes=2, difficulty=2,
     question="A function runs layer and tanh, prints, and runs layer and tanh again. It is compiled. How many nodes "
     "stand in the graph of its result, AccumulateGrad not counted?",
     hints=(
         "What became of the network without a print?",
-        "The line with print is run by Python. What stands before it, and what behind it?",
+        "The line with print is run by Python. What stands before it, and what after it?",
     ),
     solution="answer = 2",
-    why="One compiled Function for what stands before the print, and one for what stands behind it.",
+    why="One compiled Function for what stands before the print, and one for what stands after it.",
     alternatives=("answer = 2.0", 'answer = "2"'),
     read=as_number, truth=truth, wanted="Give a number.",
     shown="there is one compiled node for each piece between two breaks.",
@@ -35,5 +35,5 @@ EXERCISE = Predict(
         Mistake("nothing at all", "The result requires grad, so there is at least one node: it is compiled, not "
                 "cut off.", 0),
     ),
-    reveals=("half way\n    CompiledFunctionBackward", "there is one compiled node for each piece"),
+    reveals=("half way\n    CompiledFunctionBackward", "one compiled node for each piece", "graph break"),
 )  # fmt: skip

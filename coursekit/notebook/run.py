@@ -44,11 +44,26 @@ def run(program, args, after, kept, number):
         if text := told_below(number, after):
             verdicts.once_in_this_cell(markdown(text))
     shown, text, error = outcome(program, args)
-    called = getattr(program, "__name__", type(program).__name__)
     if text or error or not shown:
-        show_card(card(f"{called}({'…' if args else ''})", text or ("" if error else NOTHING), error))
+        show_card(card(call_text(program, args), text or ("" if error else NOTHING), error))
     for each in shown:
         show_card(each)
+
+
+def call_text(program, args) -> str:
+    """Write the call as a reader would: `slope(a)`, `clip_early('W2')`; what has neither name nor short text is …"""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    names = {} if shell is None else {id(value): name for name, value in reversed(shell.user_ns.items())}
+
+    def argument(value):
+        if value is None or isinstance(value, (bool, int, float, str)):
+            text = repr(value)
+        else:
+            text = names.get(id(value)) or getattr(value, "__name__", "…")
+        return text if len(text) <= 24 and not text.startswith("_") else "…"
+
+    called = getattr(program, "__name__", type(program).__name__)
+    return f"{called}({', '.join(map(argument, args))})"
 
 
 def outcome(program, args):

@@ -162,13 +162,14 @@ def test_c07_10_data_is_silent(torch):
 
 def network(torch):
     """The lesson's network: its parameters by name, and its loss."""
-    x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
+    inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    targets = torch.tensor([[1.0], [0.0], [2.0]])
     parameters = dict(zip(["W1", "b1", "W2", "b2"], from_lesson(torch, "07", "fresh").fresh(), strict=True))
-    return parameters, from_lesson(torch, "07", "forward", x=x, t=t).forward(*parameters.values())
+    return parameters, from_lesson(torch, "07", "forward", inputs=inputs, targets=targets).forward(*parameters.values())
 
 
 def test_c07_11_only_the_second_weight(torch):
-    """In a network with one hidden layer and plain input data, only the second weight matrix may not be updated
+    """In a network of two linear layers with plain input data, only the second weight matrix may not be updated
     between forward and backward; the first one and both biases may."""
     parameters, loss = network(torch)
     loss.backward()
@@ -183,3 +184,9 @@ def test_c07_11_only_the_second_weight(torch):
         else:
             loss.backward()
             assert {n: p.grad.tolist() for n, p in parameters.items()} == wanted
+
+    layer, h = torch.nn.LayerNorm(3), torch.tensor([[1.0, 2.0, 4.0]])
+    loss = layer(h).sum()
+    with torch.no_grad():
+        layer.weight.mul_(2)
+    raises(CHANGED, loss.backward)

@@ -66,12 +66,12 @@ picture
 #
 # ## Does every in-place edit of a result break backward?
 #
-# In the story one in-place line is harmless and another one is not. Here are four results, and each of them is edited once. (`before` keeps a drawing of `a` for later.)
+# In the story one in-place line is harmless and another one is not. Here are four results, and each of them is edited once.
 
 # %%
 x = torch.tensor([4.0, 9.0], requires_grad=True)
 a, b, c, d = x.sqrt(), x * 2, x.sqrt(), x + 3
-before = draw(a)
+before = [draw(result) for result in (a, b, c, d)]
 a += 1
 b += 1
 c = c + 1
@@ -82,8 +82,6 @@ def slope(y):
     return torch.autograd.grad(y.sum(), x)[0]
 
 # %% [markdown]
-# Lesson 06 has told you all that you need. For each of the four, ask what the *first* operation had to save for its slope. Then ask which memory the edit writes into.
-#
 # **Predict.** For which of the four does backward raise? Answer with a list of letters; it may be empty.
 
 # %%
@@ -94,10 +92,10 @@ for y in (a, b, c, d):
     L.run(slope, y, after="07.p1")
 
 # %% [markdown] tags=["tells"]
-# The four answers stand in the order of their letters. Three of them run, and only `a` raised, although `a` and `b` look alike. Here is the graph of `a` before the edit and after it.
+# Only `a` raised, although `a` and `b` look alike. Here is the graph of `a` before the edit and after it.
 
 # %%
-L.run(lambda: compare(before, draw(a)), after="07.p1")
+L.run(lambda: compare(before[0], draw(a)), after="07.p1")
 
 # %% [markdown] tags=["tells"]
 # **Notice:**
@@ -105,7 +103,7 @@ L.run(lambda: compare(before, draw(a)), after="07.p1")
 # - The edit was recorded like any other operation: `AddBackward0` is new, and it is the node of `a` now. Adding 1 has the slope 1, whatever `a` was, so this part is in order.
 # - The trouble is one node further back. The slope of a square root is 1 / (2 · result), so `sqrt` had saved its result. `+= 1` wrote into exactly this memory, and the drawer is STALE.
 #
-# The same two questions explain the other three. The slope of `x * 2` is 2, so the node of `b` saved the 2, and it makes no difference to that node what `b` holds. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all: it computes a *new* tensor, in new memory, and gives the name `c` to it. What `sqrt` saved stays as it was.
+# So there are two questions to ask of every edit. What did the operations before it save? And which memory does the edit write into? They explain the other three as well. The slope of `x * 2` is 2, so the node of `b` saved the 2, and it makes no difference to that node what `b` holds. The slope of `x + 3` is 1, so the node of `d` saved no tensor. And `c = c + 1` is no edit at all: it computes a *new* tensor, in new memory, and gives the name `c` to it. What `sqrt` saved stays as it was.
 
 # %% [markdown]
 # What a node saved can be an input as well as a result. Here `sin` gets an `h` that is overwritten afterwards. Its slope is the cosine of `h`. An addition and a square root get the same `h`.
@@ -114,10 +112,9 @@ L.run(lambda: compare(before, draw(a)), after="07.p1")
 h = x * 1
 root, total, sine = h.sqrt(), h + 1, h.sin()
 h.neg_()
-print("sqrt and the addition:", slope(root + total))
+print("sqrt and addition:", slope(root + total))
 with expect_error(RuntimeError, "output 0 of Neg, is at version 1; expected version 0"):
     slope(sine)
-print("results of sin and of an addition, overwritten:", slope(x.sin().mul_(2) + (x + 1).mul_(2)))
 
 # %% [markdown]
 # > **The rule.** Backward refuses one kind of write only: a write into a tensor that a node has already saved.
@@ -192,7 +189,7 @@ show("engine.saved.SavedVariable.read")
 # | words | meaning |
 # | --- | --- |
 # | `[torch.FloatTensor [2]]` | dtype and shape of the overwritten tensor: here float32, with 2 elements |
-# | `which is output 0 of Sqrt` | which operation it comes from (see below) |
+# | `which is output 0 of Sqrt` | which operation it comes from (see below); 0 is that operation's first result |
 # | `is at version 1` | how often its memory has been written to by now |
 # | `expected version 0` | how often it had been written to when it was saved |
 #
@@ -213,7 +210,7 @@ L.run(slope, y)
 #
 # ## Which lines count as a write?
 #
-# An in-place operation has a name that ends in `_`, such as `add_`, or it is written `+=`, `*=`, or `t[i] = …`. Python turns `t[0] += 1` into two steps: it adds 1 to `t[0]` in place, and then it assigns, `t[0] = …`. Is a write still counted if it adds 0, if recording is switched off, or if it goes to a single element?
+# An in-place operation has a name that ends in `_`, such as `add_`, or it is written `+=`, `*=`, or `t[i] = …`. Python turns `t[0] += 1` into two steps: it adds 1 to `t[0]` in place, and then it assigns, `t[0] = …`. (Not every line that looks like a write is one. `t.requires_grad_()` and `t.grad = …` change no number of `t`.) Is a write still counted if it adds 0, if recording is switched off, or if it goes to a single element?
 
 # %%
 def three_lines():
@@ -241,8 +238,6 @@ L.run(three_lines, after="07.p3")
 # > **The rule.** The version counts the writes, whatever was written.
 
 # %% [markdown]
-# (A few operations write more than once: PyTorch's `alpha_dropout` with `inplace=True` adds two.)
-#
 # One kind of write is refused before anything is counted: a recorded write to a leaf that requires a gradient.
 
 # %% tags=["C07.7", "P3"]
@@ -287,12 +282,13 @@ L.run(relatives, after="07.p4")
 # > **The rule.** Views and `detach()` share memory and counter, `.data` shares the memory only, and `clone()` shares neither.
 
 # %% [markdown]
-# So a write through `.data` changes `t` and not its version. The two lines below it write to no element of `t`.
+# So a write through `.data` changes `t`, and not its version.
 
 # %% tags=["C07.4"]
 t = torch.zeros(3)
 t.data.add_(5)
-t.requires_grad_()
+print(t.tolist(), "at version", t._version)
+t.requires_grad_()  # no write, for all its _
 t.grad = torch.ones(3)
 print(t.tolist(), "at version", t._version)
 
@@ -320,7 +316,7 @@ L.check("07.1", versions)
 # %% [markdown]
 # ## What happens if a write is not counted?
 #
-# You find `.data` in old code, since it was once the usual way to update a weight. Below are three programs, and what people say about them. (In B every write is counted.)
+# You find `.data` in old code, since it was once the usual way to update a weight. Below are three programs, and what people say about them. B does not use `.data`.
 
 # %%
 x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
@@ -377,7 +373,8 @@ for program in (a, b, c):
 # Most engineers meet the error when something writes into a parameter between forward and backward. Here it is *weight clipping*, which keeps the numbers of a parameter between −0.3 and 0.3. It is done to one of four parameters, one line too early.
 
 # %%
-x, t = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), torch.tensor([[1.0], [0.0], [2.0]])
+inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+targets = torch.tensor([[1.0], [0.0], [2.0]])
 
 
 def fresh():
@@ -386,8 +383,8 @@ def fresh():
 
 
 def forward(W1, b1, W2, b2):
-    h = torch.relu(x @ W1 + b1)
-    return ((h @ W2 + b2 - t) ** 2).mean()
+    h = torch.relu(inputs @ W1 + b1)
+    return ((h @ W2 + b2 - targets) ** 2).mean()
 
 
 names = "W1", "b1", "W2", "b2"
@@ -403,7 +400,7 @@ def clip_early(name):
     print(f"{name} clipped: the gradients are still the same:", all(map(torch.equal, found, wanted)))
 
 # %% [markdown]
-# `x` and `t` are plain data. Go through the operations, and ask of each what it saved.
+# `inputs` and `targets` are plain data. Go through the operations, and ask of each what it saved.
 #
 # **Predict.** Which of `W1`, `b1`, `W2`, `b2` may **not** be written to before backward? Answer with a list of names.
 
@@ -417,12 +414,14 @@ for name in names:
 # %% [markdown] tags=["tells"]
 # Only `W2` has to stay as it is. The gradient of `h` is made of `W2`, and `h` needs a gradient, so `W2` was saved. `W2` is a leaf, so the message has only its shape, `[2, 1]`.
 #
-# `W1` was not saved. It would be read for the gradient of `x`, and `x` is plain data. If another layer stood in front, `W1` would be saved as well. The biases are added, and an addition saves nothing.
+# `W1` was not saved. It would be read for the gradient of `inputs`, and they are plain data. If another layer stood in front, `W1` would be saved as well. The biases are added, and an addition saves nothing.
 #
-# > **The rule.** A layer's weight must not change until backward has run if what enters the layer needs a gradient.
+# > **The rule.** A weight that is multiplied with `@` must not change until backward has run if what enters the layer needs a gradient.
+#
+# (Other kinds of layers save more. A LayerNorm keeps its weight in any case.)
 
 # %% [markdown]
-# **The repair** is to change the order of the lines. No copy is needed. Everything that was saved is read by `backward()`. So let `backward()` read first, and write afterwards.
+# **The repair** is to change the order of the lines. No copy is needed. Whatever this loss has saved is read by `backward()`. So let `backward()` read first, and write afterwards.
 
 # %%
 W1, b1, W2, b2 = parameters = fresh()
@@ -519,7 +518,7 @@ L.check("07.4", cause)
 # - **C07.8** `y = x * 2; y.add_(1)` does not break backward: the product saved the 2, not y.
 # - **C07.9** In-place edits of a result are recorded like other operations: `y = x * x; y.mul_(1.5); y.add_(x)` has the gradient 3x + 1.
 # - **C07.10** A write through `.data` is not counted: the gradient stays right if no node saved the tensor, and it is wrong without any error if one did.
-# - **C07.11** In a network with one hidden layer and plain input data, only the second weight matrix may not be updated between forward and backward; the first one and both biases may.
+# - **C07.11** In a network of two linear layers with plain input data, only the second weight matrix may not be updated between forward and backward; the first one and both biases may.
 #
 # **Left out:** saved-tensor hooks, which switch the check off (lesson 14); `inference_mode` and NumPy arrays on the same memory (lesson 09).
 #

@@ -157,6 +157,7 @@ def test_a_long_pass_shows_its_beginning_and_its_end(torch):
         result.part(60, 200)
 
 
+@pytest.mark.check
 def test_deep_graphs(torch):
     """A graph of 3,000 nodes is stepped through without recursion, and its card stays as small as that of 100."""
     result = step(chain(torch, 3000))

@@ -97,6 +97,7 @@ def test_before_lesson_06_the_picture_shows_what_nodes_hold(tmp_path, number, sa
     assert ("drawn as one" in result.render()) == (number == 0)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "mistake", [each for each in known() if not each.only], ids=lambda each: f"{each.lesson:02d}-{each.name}"
 )

@@ -26,6 +26,7 @@ def found(tmp_path, text):
     return defects.defects(file)
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("number", [10, 13])
 def test_the_learners_engine_trains_as_the_others_do(tmp_path, number):
     """The same losses to four places, all points on the right side; a table and a picture."""

@@ -1,5 +1,7 @@
 """`L.run`: whatever a program does is shown, in a learner's copy not before its prediction."""
 
+import sys
+import types
 import warnings
 
 import pytest
@@ -161,3 +163,13 @@ def test_an_explanation_comes_once_after_the_verdict(monkeypatch):
 
     assert [getattr(each, "data", each) for each in shown] == ["the verdict", "the text"]
     assert shell.called == []
+
+
+def test_the_call_names_what_it_was_given(monkeypatch):
+    """Of several outcomes one sees which is which: by a name, by a short text, or … for what has neither."""
+    kept = [1.0, 2.0]
+    shell = types.SimpleNamespace(user_ns={"a": kept, "y": kept, "_": warns})
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+
+    assert "prints_and_returns(a)" == run.call_text(prints_and_returns, (kept,))
+    assert "warns('W2', 3, None, raises, …, …)" == run.call_text(warns, ("W2", 3, None, raises, [3], "long" * 9))

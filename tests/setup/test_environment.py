@@ -396,6 +396,7 @@ def test_packages_in_a_folder_need_no_network(root, monkeypatch, tmp_path):
     assert ["--retries", "0"] == runs[0][runs[0].index("--retries"):][:2]
 
 
+@pytest.mark.check
 def test_without_a_network_an_old_environment_that_is_whole_is_used(root, monkeypatch, capsys):
     """After `git pull` on a train the course still opens."""
     bare(monkeypatch, PIP_INDEX_URL=NOBODY)

@@ -1,4 +1,4 @@
-"""Where the four rooms lie: one answer to "whose code is this" for all that judge, stop or grade a learner's code."""
+"""The places of the four rooms: one answer to "whose code is this" for all that judge, stop or grade learners' code."""
 
 import os
 from pathlib import Path

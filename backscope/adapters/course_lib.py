@@ -1,4 +1,4 @@
-"""What only our engine tells: where its files and memory are; what is saved, used and let go; which counters move.
+"""Read what only our engine tells: where its files and memory are; what is saved, used, let go; which counters move.
 
 The engine calls `note_node` for every node while a recording is open; a slot that is being followed keeps all its
 fields and changes its class to one that says when it is used and when it dies. A version counter that is watched
@@ -90,7 +90,7 @@ def attach() -> "EngineObserver":
 
 
 class EngineObserver:
-    """What the engine tells while a recording is open in this thread."""
+    """The observer that our engine calls while a recording is open in this thread."""
 
     def __init__(self):
         state.recorders += 1

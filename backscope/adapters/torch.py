@@ -1,4 +1,4 @@
-"""What only real PyTorch tells. It is recorded by public means: saved-tensor hooks and a TorchFunctionMode.
+"""Read what only real PyTorch tells, by public means: saved-tensor hooks and a TorchFunctionMode.
 
 What a hook packs is an object of ours: its death tells that the slot let go. After each call from Python the new
 nodes are looked through for the slots that hold those objects. A write is noticed when the call that made it
@@ -111,7 +111,7 @@ def modified_in_place(kind: str, shape: tuple, output_of: str, now: int, wanted:
 
 
 class Packed:
-    """What a slot holds while a recording is open: the tensor, its version, and the record of it."""
+    """The content of a slot while a recording is open: the tensor, its version, and the record of it."""
 
     __slots__ = ("tensor", "version", "kept", "user", "__weakref__")
 

@@ -1,4 +1,4 @@
-"""How a recording is opened and closed: what `ledger()` and `watch()` are told, by our engine and by PyTorch.
+"""Open and close a recording: what `ledger()` and `watch()` are told, by our engine and by PyTorch.
 
 One recording for both libraries: recording.py says what it holds, the adapters how each library is looked at.
 With no recording open nothing is attached to either.

@@ -1,4 +1,4 @@
-"""What a recording for `ledger()` and `watch()` holds: events in words, and the names of the tensors in them.
+"""Recordings for `ledger()` and `watch()`: events in words, and the names of the tensors in them.
 
 A recording holds words and numbers only, and weak references while names are still being looked for: it keeps no
 tensor and no graph alive. What happens is told to it by the adapters of both libraries.

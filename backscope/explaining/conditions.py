@@ -1,4 +1,4 @@
-"""What the rows in errors/*.toml cannot say in words: facts that follow from others, and what a `when` can name.
+"""The logic of the rows in errors/*.toml: facts that follow from others, and the functions that a `when` can name.
 
 `by` is the name of the operation that wrote to the saved tensor, known when the command has recorded the run.
 """

@@ -26,7 +26,7 @@ NO_CURE = "What only silences it, or does nothing"
 
 
 def explain(error=None, *tensors, names=None):
-    """What an error of autograd means: what happened, what cures it, what only silences it, and the lesson about it.
+    """Explain an error of autograd: what happened, what cures it, what only silences it, and the lesson about it.
 
     Parameters
         error       an exception, or its text. Without one it is the last error: caught by expect_error, or shown by the
@@ -69,7 +69,7 @@ class Explanation(Picture):
 
     @property
     def what(self):
-        """What happened: three sentences."""
+        """Three sentences: what happened."""
         if self.row is None:
             return [
                 f"explain() does not know this message; it may come from your own code, or from a part of PyTorch that "
@@ -81,7 +81,7 @@ class Explanation(Picture):
 
     @property
     def cures(self):
-        """What repairs it."""
+        """The repairs, a sentence each."""
         if "cures" in self.facts:  # what was found out about this case
             return list(self.facts["cures"])
         return self.row.cures_for(self.facts | {"twin": self.facts.get("by", "")[:-1]}) if self.row else []
@@ -105,7 +105,7 @@ class Explanation(Picture):
 
     @property
     def seen(self):
-        """What is marked in the picture, in a sentence; empty without a picture."""
+        """The sentence that tells what is marked in the picture; empty without a picture."""
         if self._graph is None:
             return ""
         if not self._marks:
@@ -174,7 +174,7 @@ def first_line(message):
 
 
 def culprits(row, facts, graph, failed=None):
-    """What to mark: keys such as ("slot", i, k), ("node", i), ("value", v). `failed`: the key of the failing node.
+    """Find what to mark: keys such as ("slot", i, k), ("node", i), ("value", v). `failed`: the key of the failing node.
 
     Without it (PyTorch does not tell) the newest slot that fits is marked: right, unless the failing pass itself freed
     a newer one.
@@ -286,7 +286,7 @@ def raised_by(error):
 
 
 def tensors_in(error):
-    """What the failing backward() or grad() was given: `loss` of loss.backward()."""
+    """Find the tensors that the failing backward() or grad() was given: `loss` of loss.backward()."""
     step = error.__traceback__
     while step is not None:
         held = step.tb_frame.f_locals if step.tb_frame.f_code.co_name in ("backward", "grad") else {}

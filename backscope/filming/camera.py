@@ -259,7 +259,7 @@ class Printed(io.TextIOBase):
         return len(text)
 
     def take(self):
-        """What was printed since this was asked last."""
+        """Return what was printed since the last call."""
         text = self.kept.rstrip("\n") + (f"… and {self.more:,} more letters" if self.more else "")
         self.kept, self.more = "", 0
         return text

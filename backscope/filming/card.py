@@ -1,4 +1,4 @@
-"""What a notebook shows of a film: the source with the line that has run, the graph after it, what the line changed.
+"""The card of a film in a notebook: the source with the line that has run, the graph after it, what the line changed.
 
 Without a script (an untrusted notebook, GitHub, a page on paper) the frames are steps below each other, each a
 <details> with words and a picture. Some lines of script make one frame of them, with buttons, a slider and the arrow

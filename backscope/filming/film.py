@@ -124,7 +124,7 @@ def shoot(source, enter, nodes, scope, function=None, args=(), runs=None):
 
 
 class Film:
-    """What `film` returns: a notebook shows a card to page through, print() writes what each line changed."""
+    """A film, as `film` returns it: a notebook shows a card to page through, print() writes what each line changed."""
 
     def __init__(self, source, frames=(), notes=(), error=None, left_out=0, first=1):
         self.source, self.error, self.first = source, error, first  # `first`: the number of the source's first line
@@ -164,12 +164,12 @@ class Film:
         return self._pages
 
     def focus(self, k):
-        """How far down the picture of a frame something has changed."""
+        """Return how far down the picture of a frame something has changed."""
         return self._drawn.focus(k) if self.pages else 0
 
     @property
     def html(self) -> str:
-        """What a notebook shows."""
+        """The card that a notebook shows."""
         return card(self)
 
     def _repr_mimebundle_(self, include=None, exclude=None):

@@ -115,7 +115,7 @@ def union(sides):
 
 
 def marks_of(reel, changes: Changes, slots):
-    """What a frame marks, by places."""
+    """Return what a frame marks, by places."""
     found = {}
     for what, word in changes.marks.items():
         if what[0] == "value":
@@ -195,7 +195,7 @@ class FilmDrawing(PairDrawing):
         return card
 
     def add_ghosts(self, k):
-        """What has gone is seen to go: for one frame a dashed box says so, where its place is not taken."""
+        """Draw what has gone as a dashed box for one frame, where its place is not taken."""
         before, cards = self.reel.sides[k - 1], self.side_cards[k]
         for i in self.changes[k].gone_values:
             cards.setdefault(f"v{self.reel.value_place[i]}", ghost(before.title(i)))
@@ -210,7 +210,7 @@ class FilmDrawing(PairDrawing):
         return [self.page_of(k) for k in range(len(self.pair.sides))]
 
     def focus(self, k):
-        """How far down something has changed."""
+        """Return how far down something has changed."""
         marks = self.pair.marks[k]
         boxes = [self.box_of("value" if what[0] == "value" else "node", what[1]) for what in marks]
         return max((self.turn(box.t, box.c)[1] for box in boxes), default=0)

@@ -78,19 +78,19 @@ class Reel:
                     new.inputs = list(dict.fromkeys([*both, *new.inputs]))
 
     def value_kind(self, side, i):
-        """What must agree for a tensor to take another's place: it stands beside its node; a leaf stays where it is."""
+        """Return what must agree for a tensor to take another's place: it stands beside its node; a leaf stays."""
         value = side.values[i]
         beside = i if value.leaf and value.requires_grad else self.node_place.get(value.node)
         return value.name if value.named else "", value.requires_grad, value.shape, beside
 
     @property
     def largest(self):
-        """How many nodes the film has, or how many places for tensors, whichever are more."""
+        """Count the nodes of the film, or the places for tensors, whichever are more."""
         return max(self.count, len(set(self.value_place.values())))
 
     @property
     def count(self):
-        """How many nodes the film has, in all its frames together."""
+        """Count the nodes of the film, in all its frames together."""
         return len({node.key for side in self.sides for node in side.nodes.values() if node.key is not None})
 
 
@@ -159,7 +159,7 @@ def number(graphs):
 
 
 def node_kind(side, i):
-    """What must agree for a node to take another's place; an AccumulateGrad keeps to its leaf."""
+    """Return what must agree for a node to take another's place; an AccumulateGrad keeps to its leaf."""
     node = side.nodes[i]
     return node.name, node.leaf, len(node.edges), tuple(node.slots)
 

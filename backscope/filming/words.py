@@ -1,4 +1,4 @@
-"""What a line changed, in words: the point first, few sentences, the same for the same program on both libraries."""
+"""Say what a line changed: the point first, few sentences, the same for the same program on both libraries."""
 
 import re
 
@@ -16,7 +16,7 @@ POINT, STALENESS, CONTENT, HISTORY, NEW, NODES, REST, GONE = range(8)
 
 
 class Changes:
-    """What differs between a frame and the one before: sentences, and which boxes are to be marked."""
+    """The difference between a frame and the one before: sentences, and which boxes are to be marked."""
 
     def __init__(self, reel, k):
         self.now, self.frame = reel.sides[k], reel.frames[k]
@@ -62,7 +62,7 @@ class Changes:
         self.nodes()
 
     def culprit(self):
-        """What was raised, and which line is to blame."""
+        """Say what was raised, and which line is to blame."""
         frame = self.frame
         if frame.culprit:
             key, slot, lines, how = frame.culprit
@@ -151,7 +151,7 @@ class Changes:
             self.say(POINT, f"{name} cannot be used any more: {new.problem}", what)
 
     def content(self, what, name, old, new):
-        """What was written into a tensor, and whether its counter noticed."""
+        """Say what was written into a tensor, and whether its counter noticed."""
         wrote = old.preview != new.preview
         counted = old.version != new.version
         versions = f"v{old.version} -> v{new.version}"
@@ -294,7 +294,7 @@ def some(items):
 
 
 def headline(reel, error):
-    """How many frames there are, and how it ends."""
+    """Say how many frames there are, and how the film ends."""
     if not reel.frames:
         return "A film of nothing: the program has no statement that could be shown."
     return f"A film of {count(len(reel.frames), 'frame')}" + (", and an error at the end." if error else ".")

@@ -85,7 +85,7 @@ class Comparison(Picture):
 
     @property
     def html(self):
-        """What the notebook shows: the two pictures, beside each other if there is room, and below what changed."""
+        """The card in a notebook: the two pictures, beside each other if there is room, and below what changed."""
         first, second = self._sides()
         alt = in_short(self._in_sentences())
         shown = as_image(first, "Before. " + alt) + "\n" + as_image(second, "After, in the same layout.")
@@ -158,7 +158,7 @@ class Pair:
             self.match(by_name=False)
 
     def met(self):
-        """How many things are in both."""
+        """Count the things that are in both."""
         return sum(None not in pair for pair in self.nodes + self.values)
 
     def match_nodes(self):
@@ -257,7 +257,7 @@ class Pair:
         return both
 
     def marked(self, which):
-        """What to highlight on one side: {what: the word for it}. What changed is marked as it is afterwards."""
+        """Find what to highlight on one side: {what: the word for it}. What changed is marked as it is afterwards."""
         found = {}
         for what, _ in self.changes if which == AFTER else ():
             if what is not None and (what[0] != "memory" or what[1] == AFTER):

@@ -1,4 +1,4 @@
-"""What a picture shows, as plain data: values, nodes, saved tensors, shared memory; and in which order.
+"""The model of a picture, as plain data: values, nodes, saved tensors, shared memory; and in which order.
 
 Nothing here keeps a tensor alive: a `Graph` holds words and numbers, taken at the moment of drawing (reader.py).
 """

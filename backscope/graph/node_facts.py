@@ -1,4 +1,4 @@
-"""What can be asked of one node of the backward graph: its name, its slots and their state, its hooks.
+"""Ask one node of the backward graph: its name, its slots and their state, its hooks.
 
 Only attributes that PyTorch itself offers are read, so the same code reads real PyTorch nodes.
 """

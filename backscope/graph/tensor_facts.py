@@ -1,4 +1,4 @@
-"""What can be asked of one tensor: its elements in words, its memory, who shares its counter.
+"""Ask one tensor: its elements in words, its memory, who shares its counter.
 
 Only attributes that PyTorch itself offers are read, so the same code reads real PyTorch tensors.
 """
@@ -56,7 +56,7 @@ def safe_getattr(tensor: object, attribute: str, otherwise: Any = None) -> Any:
 
 @dataclass(slots=True)
 class TensorFacts:
-    """What a tensor says of its history, memory and counter, each asked once; None where the library refuses."""
+    """The history, memory and counter of a tensor, each asked once; None where the library refuses."""
 
     tensor: Any
     grad_fn: Any

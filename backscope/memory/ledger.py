@@ -305,7 +305,7 @@ class LedgerTable:
 
     @property
     def notes(self):
-        """What the figures leave out."""
+        """Name what the figures leave out."""
         if not self._rows:
             return []
         brackets = [] if self._counts_leaves else ["In brackets: memory of leaves, not counted."]

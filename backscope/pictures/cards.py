@@ -39,7 +39,7 @@ class Drawer:
 
 @dataclass
 class Card:
-    """What stands in a box, and how the box looks."""
+    """The words in a box, and the look of the box."""
 
     kind: str  # of the box: "node", "acc", "tensor", "plain", …
     lines: list  # each a list of (words, style, colour)

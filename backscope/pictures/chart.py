@@ -343,7 +343,7 @@ def line_of_letters(images):
 
 
 def svg_of(paint, size):
-    """What `paint(figure)` draws, as SVG text, the same on every machine. ImportError without matplotlib."""
+    """Return what `paint(figure)` draws as SVG text, the same on every machine. ImportError without matplotlib."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas

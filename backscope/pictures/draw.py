@@ -117,7 +117,7 @@ class Picture:
 
     @property
     def html(self):
-        """What the notebook shows: an image and what it says in short."""
+        """The card in a notebook: an image and what it says in short."""
         return as_image(self.svg, in_short(self._in_sentences()))
 
     def _in_sentences(self):

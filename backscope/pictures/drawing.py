@@ -342,7 +342,7 @@ class Drawing:
         return (self.node_box if what == "node" else self.value_box)[index]
 
     def card_of(self, box):
-        """What is written into a box; None for what is not to be seen now."""
+        """Write the card of a box; None for what is not to be seen now."""
         return box.card
 
     # --- words ---
@@ -383,7 +383,7 @@ class Drawing:
     # --- the page ---
 
     def measure(self):
-        """How far boxes, arrows, their labels and the outlines of memories reach."""
+        """Measure how far boxes, arrows, their labels and the outlines of memories reach."""
         plan = self.plan
         spots = [(b.front, b.near, b.rear, b.far) for b in plan.boxes]
         spots += [(t, c - 7 * (r.kind == "nothing"), t, c) for r in plan.routes for t, c in r.points]  # 7: the ring
@@ -428,7 +428,7 @@ class Drawing:
         return page
 
     def widths_of_words(self):
-        """How wide the lines above and below are."""
+        """Measure how wide the lines above and below are."""
         lines = [width_of(line, "news" if stale else "text") + 16 * stale for line, stale, _ in self.title()]
         names = [width_of(words, "label") for words in self.lane_words() if words]
         if len(names) > 1 and not self.lies:
@@ -478,7 +478,7 @@ class Drawing:
             page.text(x + self.second_lane(), y - 14, tensors, "label", "ink2", "start")
 
     def second_lane(self):
-        """Where the name of the tensors' lane begins, where time runs down: above the tensors, clear of the other."""
+        """Find where the name of the tensors' lane begins, when time runs down: above them, clear of the other."""
         first = min(v.near for v in self.plan.values) - self.left
         return max(first, width_of(self.lane_words()[0], "label") + 24)
 

@@ -1,4 +1,4 @@
-"""Where everything stands: two lanes, one step of the computation after the other, arrows on tracks.
+"""The layout of a picture: two lanes, one step of the computation after the other, arrows on tracks.
 
 Two axes: `t`, time, runs along the lanes, and `c` across them. A picture that lies has time running right, the
 backward nodes on top and the tensors below; one that stands has time running down, the nodes on the left and the
@@ -58,13 +58,13 @@ class Box:
 
     @property
     def meets(self):
-        """Where straight arrows along the lane meet it."""
+        """The point at which straight arrows along the lane meet it."""
         return self.near + self.port if self.port else self.c
 
 
 @dataclass
 class Step:
-    """What stands side by side: a backward node, and the values it made."""
+    """A backward node and the values that it made, which stand side by side."""
 
     node: Box | None = None
     values: list = field(default_factory=list)
@@ -217,7 +217,7 @@ class Plan:
                     one.height = need
 
     def beside(self, one):
-        """How far apart arrows meet on a box's side; where labels stand one above the other they need more."""
+        """Return how far apart arrows meet on a box's side; where labels stand one above the other they need more."""
         if one.lane != BACK:
             return 10
         return 17 if self.lies else 14
@@ -296,7 +296,7 @@ class Plan:
             getattr(self, "route_" + r.kind.replace(" ", "_"))(r)
 
     def spread(self):
-        """Where on a box's side its track arrows begin and end: side by side, without crossing."""
+        """Place the beginnings and ends of track arrows on a box's side: side by side, without crossing."""
         self.at = {}
         track = self.arc_track | self.low_track | {id(r): len(self.routes) for r in self.of("nothing")}
         ends = {}
@@ -368,7 +368,7 @@ class Plan:
             r.points.reverse()
 
     def clear_of_stale(self, value):
-        """Where the dotted line meets a value: in the middle, unless a stale line arrives there as well."""
+        """Find where the dotted line meets a value: in the middle, unless a stale line arrives there as well."""
         room = (value.dt / 2 - 12) / 2
         return value.t + (min(14, room) if any(r.head is value for r in self.of("stale")) else 0)
 

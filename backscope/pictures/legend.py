@@ -109,7 +109,7 @@ def draw_sample(page, sample, y):
 
 
 def legend(lesson=0):
-    """What the boxes, arrows and words of `draw`, `compare`, `step` and `film` mean.
+    """Show what the boxes, arrows and words of `draw`, `compare`, `step` and `film` mean.
 
     Parameters
         lesson      draw.legend(7) shows the signs that lesson 7 brings, draw.legend() the first seven, and

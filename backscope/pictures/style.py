@@ -90,19 +90,19 @@ WIDER = 1.03  # fonts that stand in for Arial may be a little wider
 
 
 def text_width(text, size, weight=400):
-    """How wide a line of text is in Arial, in pixels."""
+    """Measure a line of text in Arial, in pixels."""
     widths = (LETTERS[ord(c) - 32] if 32 <= ord(c) < 127 else OTHERS.get(c, 1000) for c in text)
     return sum(widths) * size / 1000 * (1.06 if weight >= 600 else 1)
 
 
 def width_of(text, style):
-    """How wide a line of text is in one of our styles, with room for a font that stands in for Arial."""
+    """Measure a line of text in one of our styles, with room for a font that stands in for Arial."""
     size, weight = TEXTS[style]
     return text_width(text, size, weight) * WIDER
 
 
 def width_of_spans(spans):
-    """How wide a line is whose words have several styles."""
+    """Measure a line whose words have several styles."""
     return sum(width_of(words, style) for words, style, _ in spans) + APART * (len(spans) - 1)
 
 
@@ -272,7 +272,7 @@ class Page:
 
 
 def pill_width(words):
-    """How wide the pill is that holds these words; 0 without words."""
+    """Measure the pill that holds these words; 0 without words."""
     return width_of(words, "pill") + 16 if words else 0
 
 
@@ -320,7 +320,7 @@ def swung(points):
 
 
 def distance(a, b):
-    """How far apart two points are."""
+    """Measure how far apart two points are."""
     return ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5
 
 

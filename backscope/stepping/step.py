@@ -104,7 +104,7 @@ def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_gr
 
 
 class Steps:
-    """What `step` returns: a backward pass to page through, and its trace in words."""
+    """A backward pass to page through, as `step` returns it, and its trace in words."""
 
     def __init__(self, recording, shown=None):
         self._recording = recording

@@ -228,7 +228,7 @@ class Pages:
     # --- one box ---
 
     def card(self, i, frame, lies, page):
-        """What stands in a node's box in a frame: what it is, what it does, what it holds."""
+        """Write the card of a node in a frame: what it is, what it does, what it holds."""
         node = self.graph.nodes[i]
         does, word = self.state(i, frame)
         kind, drawer, colour = LOOKS[does]
@@ -250,7 +250,7 @@ class Pages:
         return Card(kind, lines, [Drawer(says, drawer)], number, dashed=elsewhere or does == "out")
 
     def grad_line(self, i, grads):
-        """What stands in the box of an AccumulateGrad."""
+        """Write the line in the box of an AccumulateGrad."""
         leaf = self.graph.nodes[i].leaf
         value = self.graph.values[leaf]
         if not value.requires_grad:
@@ -354,12 +354,12 @@ class StepDrawing(Drawing):
 
 
 def got_line(step):
-    """What the node of a step ran on, and what that was before a hook changed it."""
+    """Say what the node of a step ran on, and what that was before a hook changed it."""
     return f"hook: {clip(step.held)} → {clip(step.got)}" if step.held else "got " + clip(step.got)
 
 
 def written_line(before, after):
-    """What waits in a box, when it was written into from elsewhere."""
+    """Say what waits in a box, when it was written into from elsewhere."""
     return f"written into: {clip(before)} → {clip(after)}"
 
 

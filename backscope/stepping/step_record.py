@@ -33,7 +33,7 @@ class Sent:
 
 @dataclass
 class NodeStep:
-    """What one node did."""
+    """The work of one node."""
 
     node: int
     got: str = ""

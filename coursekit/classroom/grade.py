@@ -51,7 +51,7 @@ ENDED = {
 
 @dataclass
 class Answer:
-    """What became of one exercise in one student's lesson."""
+    """The outcome of one exercise in one student's lesson."""
 
     id: str
     outcome: str = ex.NOT_ATTEMPTED
@@ -78,17 +78,17 @@ class Graded:
 
     @property
     def missing(self):
-        """What stands where the outcomes would stand; '' when there are some."""
+        """The word that stands where the outcomes would stand; '' when there are some."""
         return "" if not self.problem else NOT_READ if self.unread else NOT_GRADED
 
     def count(self, outcome):
-        """How many exercises have this outcome; predictions are not counted."""
+        """Count the exercises with this outcome, without the predictions."""
         return sum(each.outcome == outcome for each in self.answers.values() if ".p" not in each.id)
 
 
 @dataclass
 class Limits:
-    """What one notebook may use."""
+    """The resources that one notebook may use."""
 
     seconds: int = SECONDS
     cell: float = CELL_SECONDS
@@ -123,7 +123,7 @@ def askers(path):
 
 @dataclass
 class Ran:
-    """What one run of a worker gave."""
+    """The result of one run of a worker."""
 
     records: list = field(default_factory=list)
     ended: str = ""  # "end", or a key of ENDED, or how the process died
@@ -222,7 +222,7 @@ class Grader:
                         return ""
 
     def command(self, scratch, fence, slot):
-        """What is started: the keeper with its instructions, and the worker as its command."""
+        """Return the command line: the keeper with its instructions, and the worker as its command."""
         start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from coursekit.classroom import worker"
         work = [sys.executable, "-P", "-c", start + "; worker.main()"]
         if fence == "time only":
@@ -252,7 +252,7 @@ def packages():
 
 
 def visible():
-    """What a fenced process may read beside the system: Python, packages, the course's code."""
+    """List what a fenced process may read beside the system: Python, packages, the course's code."""
     wanted = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable), *packages()]
     wanted += [str(ROOT / room) for room in ROOMS]
     wanted += [os.path.dirname(shutil.which("dot") or "")]
@@ -331,7 +331,7 @@ def remove(folder):
 
 
 def grade_copy(grader, copy, file):
-    """What became of each exercise in one returned notebook. Never raises for what is in it."""
+    """Grade each exercise of one returned notebook. Never raises for what is in it."""
     graded = Graded(copy.student, copy.lesson, files=[copy.name])
     exercises = lesson(copy.lesson, edition=copy.edition).exercises if copy.lesson is not None else {}
     graded.answers = {id: Answer(id) for id in exercises}
@@ -372,7 +372,7 @@ def grade_copy(grader, copy, file):
 
 
 def notes_on(ran):
-    """What a teacher should know about a run, in sentences."""
+    """Tell a teacher about a run, in sentences."""
     asked = collections.defaultdict(list)
     for record in ran.records:
         if record["kind"] == "note":
@@ -456,7 +456,7 @@ def together(parts):
 
 
 class Bar:
-    """How far the grading is: a line that is renewed in a terminal, a line every ten seconds elsewhere."""
+    """The progress of the grading: a line that is renewed in a terminal, a line every ten seconds elsewhere."""
 
     WIDTH = 30
 
@@ -504,7 +504,7 @@ def grade_all(copies, grader, bar, workers):
 
 
 def failed(copy, why):
-    """What is told of a copy that we could not grade: never lost, never a crash."""
+    """Tell of a copy that we could not grade: never lost, never a crash."""
     graded = Graded(copy.student, copy.lesson, files=[copy.name])
     graded.problem = why if isinstance(why, str) else f"grading it failed, which is our mistake: {why!r}"
     graded.answers = {id: Answer(id) for id in (lesson(copy.lesson).exercises if copy.lesson is not None else {})}
@@ -617,7 +617,7 @@ FENCES = {
 
 
 def tell_what_was_found(found, folder, out):
-    """What was recognised in the folder, and what was not."""
+    """Print what was recognised in the folder, and what was not."""
     students = {copy.student for copy in found.copies}
     lessons = sorted({copy.lesson for copy in found.copies if copy.lesson is not None})
     numbers = ", ".join(lessons) or "none"

@@ -1,4 +1,4 @@
-"""What a class gets: notebooks without answers, a key for the teacher, a slide for each lesson's question.
+"""Write what a class gets: notebooks without answers, a key for the teacher, a slide for each lesson's question.
 
 Nothing that is there is written over: a folder with something in it is refused.
 """

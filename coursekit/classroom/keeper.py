@@ -132,7 +132,7 @@ def set_limits(spec):
 
 
 def running_now():
-    """How many threads the user has already: on some systems the limit counts them all."""
+    """Count the threads that the user has already: on some systems the limit counts them all."""
     if not LINUX:
         return 1000  # a desktop has hundreds; the watch below is what counts there
     count = 0
@@ -236,7 +236,7 @@ def watch(child, spec):
 
 
 def ended_by(status):
-    """How a process has ended by itself."""
+    """Say how a process has ended by itself."""
     code = os.waitstatus_to_exitcode(status)
     return "end" if code == 0 else f"signal {-code}" if code < 0 else f"exit {code}"
 

@@ -88,7 +88,7 @@ def walk(folder, root, found):
 
 
 def not_a_notebook(path):
-    """Why a file that is no notebook is left out."""
+    """Say why a file that is no notebook is left out."""
     if path.suffix.lower() in (".zip", ".7z", ".tar", ".gz", ".rar"):
         return "it is an archive: unpack it, and grade again"
     return "it is no notebook"

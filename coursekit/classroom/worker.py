@@ -1,4 +1,4 @@
-"""What runs inside the fence: one returned notebook, cell by cell, with the judge that learners have.
+"""Run one returned notebook inside the fence, cell by cell, with the judge that learners have.
 
 stdin brings the cells and a key, stdout takes records away: each is a line of JSON with a seal made from the key, so
 that printing, or writing to the pipe, gives nothing that counts. `L` is the ordinary lesson, except that it reports
@@ -75,7 +75,7 @@ def reporter(file, key, entries):
 
 
 class Tools:
-    """How the judge and Python's own functions were before a cell ran, to notice what has been changed."""
+    """The judge and Python's own functions as they were before a cell ran, to notice what has been changed."""
 
     def __init__(self, records):
         self.records = records
@@ -205,7 +205,7 @@ class Nothing:
     """No progress is kept while grading."""
 
     def entry(self, id):
-        """What is known of an exercise: nothing."""
+        """Return what is known of an exercise: nothing."""
         return {}
 
     def change(self, id, change):
@@ -230,7 +230,7 @@ class Run:
         self.tools = Tools(list(self.exercises.values()))
 
     def lesson(self, number, torch=None, edition=""):
-        """What `lesson(7)` is inside: the ordinary lesson, which reports."""
+        """Return what `lesson(7)` is inside the fence: the ordinary lesson, which reports."""
         return Graded(lessons.lesson(number, edition=edition), torch, self)
 
     def note(self, what, id):
@@ -288,7 +288,7 @@ class Run:
         self.report(kind="end")
 
     def run_cell(self, source):
-        """What went wrong in one cell, or None."""
+        """Run one cell; return what went wrong, or None."""
         clock = bounds.AlarmClock if bounds.AlarmClock.works_here() else bounds.Watchdog
         try:
             with clock(bounds.Spent(self.seconds)):
@@ -308,7 +308,7 @@ class Run:
 
 
 def in_words(error, seconds):
-    """What ended a cell."""
+    """Say what ended a cell."""
     if isinstance(error, bounds.TimeUp):
         return f"it ran longer than {seconds:g} seconds"
     said = bounds.run(lambda: ex.error_text(error)).value or "an error without words"

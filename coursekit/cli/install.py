@@ -161,7 +161,7 @@ PIP_LOOKS = re.compile(
 
 
 class Pip:
-    """How far a run of pip is, as far as its words and the folder of packages tell."""
+    """The progress of a run of pip, as far as its words and the folder of packages tell."""
 
     def __init__(self, environment: Environment, first: float, last: float, expected: int) -> None:
         self.environment = environment

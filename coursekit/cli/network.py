@@ -1,4 +1,4 @@
-"""Whether the place that pip installs from answers: asked before a set-up begins, so that it does not hang."""
+"""Ask whether the place that pip installs from answers, before a set-up begins, so that it does not hang."""
 
 import contextlib
 import dataclasses
@@ -61,7 +61,7 @@ for place in remote:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What is known of the places that pip installs from."""
+    """The answer of the places that pip installs from."""
 
     silent: bool | None  # none of the hosts answers; None: that could not be found out
     hosts: list[str]

@@ -1,4 +1,4 @@
-"""Where the course lies, and the oldest Python that runs it."""
+"""The course's folders, and the oldest Python that runs it."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What JupyterLab calls before it saves a notebook."""
+"""The hook that JupyterLab calls before it saves a notebook."""
 
 import contextlib
 import json

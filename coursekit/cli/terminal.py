@@ -1,4 +1,4 @@
-"""What is said in the terminal: lines, problems, and how far a long command is."""
+"""Speak in the terminal: lines, problems, and how far a long command is."""
 
 import shutil
 import subprocess
@@ -34,7 +34,7 @@ def tail(text: str, lines: int = 15) -> str:
 
 
 class Bar:
-    """How far a long piece of work is, in one line: drawn anew on a screen, said now and then into a pipe."""
+    """The progress of a long piece of work, in one line: drawn anew on a screen, said now and then into a pipe."""
 
     WIDTH = 20
 

@@ -106,7 +106,7 @@ def first_edition_digest(text: bytes, appendix: bool) -> str:
 
 @dataclasses.dataclass
 class UpdateReport:
-    """What an update of the learner's folder did."""
+    """The report of an update of the learner's folder."""
 
     added: list[str] = dataclasses.field(default_factory=list)  # lessons that were not there
     renewed: list[str] = dataclasses.field(default_factory=list)  # new editions, where nobody had written

@@ -19,6 +19,6 @@ def digits(torch):
 
 @functools.cache
 def arrays():
-    """What the file holds: images from 0 to 16, and labels."""
+    """Read the file: images from 0 to 16, and labels."""
     with np.load(FILE) as held:
         return held["images"], held["labels"]

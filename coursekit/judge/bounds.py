@@ -42,7 +42,7 @@ class TimeUp(BaseException):
 
 @dataclass
 class Ran:
-    """How a bounded run ended: with a value, or with an error; and what was printed on the way."""
+    """The end of a bounded run: a value, or an error; and what was printed on the way."""
 
     value: Any = None
     error: BaseException | None = None
@@ -112,7 +112,7 @@ class Sink:
 
 
 class Spent:
-    """How much time code has had. It is up after `seconds` of the processor's, or of a sleep, which needs none.
+    """The time that code has had. It is up after `seconds` of the processor's, or of a sleep, which needs none.
 
     On a machine with much else to do this takes longer; after LONGEST seconds more it is up anyway.
     """
@@ -124,7 +124,7 @@ class Spent:
         self.began, self.used = time.monotonic(), time.process_time()
 
     def is_up(self):
-        """Whether the code has had its time; from then on it stays up."""
+        """Tell whether the code has had its time; from then on it stays up."""
         gone = time.monotonic() - self.began
         if gone < self.seconds:
             return False
@@ -410,7 +410,7 @@ def protected_numpy():
 
 
 def kind_of(engine):
-    """Who knows how this engine keeps its settings; an engine that is neither is left alone."""
+    """Return who knows how this engine keeps its settings; an engine that is neither is left alone."""
     if engine.__name__ == "torch" and hasattr(engine, "_C"):
         return RealTorch
     if engine.__name__ == "course_lib" and hasattr(engine, "Tensor"):

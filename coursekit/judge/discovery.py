@@ -24,7 +24,7 @@ def by_number(id):
 
 
 def number_of(lesson):
-    """How a lesson is called everywhere: "07" for `7`, `"7"` and `"07"`, "07b" for its part b. ValueError otherwise."""
+    """Normalise a lesson's number: "07" for `7`, `"7"` and `"07"`, "07b" for its part b. ValueError otherwise."""
     match = None if isinstance(lesson, bool) else re.fullmatch(r"(\d{1,2})([a-z]?)", str(lesson).strip().lower())
     if match is None:
         raise ValueError(f"{lesson!r} is no number of a lesson; write 7, or \"07b\" for a part of lesson 07")

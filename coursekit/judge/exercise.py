@@ -1,4 +1,4 @@
-"""What an exercise is, as data, and how an answer to it is judged.
+"""Exercises as data, and the judge of an answer to one.
 
 A record holds everything about one exercise: the question, the starter, the hints, a solution, other right
 answers, wrong answers with the sentence each must get, and the check. `judge` turns a learner's answer into
@@ -58,7 +58,7 @@ INDENT = "       "  # as wide as "07.p1  "
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check says about one answer: an outcome word and its text (a mistake's name for `almost`)."""
+    """The answer of a check: an outcome word and its text (a mistake's name for `almost`)."""
 
     outcome: str
     text: str
@@ -174,7 +174,7 @@ class Result:
 
 @dataclass
 class Calls:
-    """What is known of the calls of a learner's function during one check."""
+    """The calls of a learner's function during one check."""
 
     count: int = 0
     gave_value: bool = False
@@ -186,7 +186,7 @@ class Calls:
 
     @property
     def findings(self):
-        """What the guard noticed, first things first."""
+        """List what the guard noticed, first things first."""
         return [] if self.guard is None else self.guard.findings
 
 
@@ -294,7 +294,7 @@ def is_left_over(finding, verdict):
 
 
 def result_of_finding(exercise, finding):
-    """What the guard saw goes before what the check concludes (but for hooks): it is certain, and often the cause."""
+    """Put what the guard saw before what the check concludes (but for hooks): it is certain, and often the cause."""
     name = f"guard: {finding.kind}"
     says = {mistake.name: tidy(mistake.says) for mistake in exercise.mistakes}.get(name)
     return Result(exercise.id, ALMOST, finding.sentence, [says] if says else [], mistake=name)
@@ -391,7 +391,7 @@ def same(one, other):
 
 
 def members(cls):
-    """What the class statement itself defines. (PyTorch gives each Function a class that refers back to it.)"""
+    """Return what the class statement itself defines. (PyTorch gives each Function a class that refers back to it.)"""
     made = (types.FunctionType, staticmethod, classmethod)
     return {
         name: value
@@ -401,19 +401,19 @@ def members(cls):
 
 
 def fingerprint(code):
-    """What a function does, without its name, comments, docstring and place."""
+    """Return what a function does, without its name, comments, docstring and place."""
     steps = [(step.opname, fingerprint_of_argument(step, code)) for step in dis.get_instructions(code)]
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags & 0x0C, steps
 
 
 def fingerprint_of_argument(step, code):
-    """What an instruction works on. (Names of keywords: Python 3.11 gives only their place among the constants.)"""
+    """Return what an instruction works on. (Names of keywords: Python 3.11 gives only their place in the constants.)"""
     value = code.co_consts[step.arg] if step.opname == "KW_NAMES" else step.argval
     return fingerprint(value) if inspect.iscode(value) else repr(value)
 
 
 def invitation(exercise):
-    """What to do with an exercise that nobody has touched yet."""
+    """Say what to do with an exercise that nobody has touched yet."""
     if exercise.kind == "predict":
         return "write your prediction in place of None, then run this cell again. A wrong guess teaches too."
     return f'change `{exercise.name}`, then run this cell again. L.hint("{exercise.id}") helps.'

@@ -138,7 +138,7 @@ def fit_dict(value, like, words, depth):
 
 
 def like_at(pattern, place):
-    """What an element at this place should look like; a longer list goes on as it ended."""
+    """Return what an element at this place should look like; a longer list goes on as it ended."""
     return pattern[min(place, len(pattern) - 1)] if pattern else ""
 
 
@@ -167,7 +167,7 @@ def parts(text):
 
 
 def literal(text):
-    """What a text means as a Python literal; None when it is none."""
+    """Read a text as a Python literal; None when it is none."""
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):

@@ -1,4 +1,4 @@
-"""What an answer may do besides giving its result: nothing. The guard looks before and after each call of it.
+"""See to it that an answer does nothing besides giving its result: the guard looks before and after each call of it.
 
 A check asks whether a result is right. It cannot ask, in each exercise anew, whether the answer also wrote into its
 arguments or left grad mode off. So `judge` puts one guard around all of them. Before each call it notes what the
@@ -224,7 +224,7 @@ class Guard:
             sys.settrace(tracing)
 
     def look(self, kind, own, names, args, kwargs, noting):
-        """What there is before a call: things seen, and the settings."""
+        """Record what there is before a call: things seen, and the settings."""
         names = self.names if names is None else names
         found = []
         for place, value in enumerate(args):
@@ -432,7 +432,7 @@ def changed_grad(which, before, after):
 
 
 def hooks(tensor):
-    """How many hooks sit on a tensor."""
+    """Count the hooks on a tensor."""
     if hasattr(tensor, "meta"):  # ours
         meta, node = tensor.meta, tensor.node
         places = [] if meta is None else [meta.hooks, meta.post_accumulate_hooks]

@@ -15,7 +15,7 @@ def moved():
 
 
 def new_number(old):
-    """What an exercise, a prediction or a claim of 0.9.0 is called now."""
+    """Return what an exercise, a prediction or a claim of 0.9.0 is called now."""
     return moved().get(old, old)
 
 
@@ -54,7 +54,7 @@ class ProgressBefore:
         self.kept = kept
 
     def entry(self, id):
-        """What is known about an exercise."""
+        """Return what is known about an exercise."""
         return self.kept.entry(new_number(id))
 
     def change(self, id, change):

@@ -41,7 +41,7 @@ FEWEST = {"exercises": 4, "mistakes": 4, "hints": 2, "alternatives": 1}
 
 
 def record_complaints(exercise, number):
-    """What is wrong with a record as it is written, before anything is run: sentences, or []."""
+    """List what is wrong with a record as it is written, before anything is run: sentences, or []."""
     said = []
     if not re.fullmatch(rf"{number}\.p?\d+", str(exercise.id)):
         said.append(f"its id should look like {number}.1 or {number}.p1, as its lesson does.")
@@ -80,7 +80,7 @@ def record_complaints(exercise, number):
 
 
 def guard_kind(mistake):
-    """What the guard calls this mistake; '' for one that the exercise's own check recognises."""
+    """Return what the guard calls this mistake; '' for one that the exercise's own check recognises."""
     return next((kind for kind in guard.KINDS if mistake.name.startswith(f"guard: {kind}")), "")
 
 
@@ -91,7 +91,7 @@ def given_away(exercise, text):
 
 
 def key_parts(exercise):
-    """What must not be given away: lines of the solution that the starter lacks, and a value's text."""
+    """List what must not be given away: lines of the solution that the starter lacks, and a value's text."""
     starter = {squeezed(line) for line in exercise.starter.splitlines()}
     lines = [line.strip() for line in exercise.solution.splitlines()]
     parts = [line for line in lines if squeezed(line) not in starter and len(squeezed(line)) >= 8]
@@ -117,7 +117,7 @@ def shortened(text, limit=60):
 
 
 def exercise_complaints(exercise, torch):
-    """What the check gets wrong on one engine. Sentences; [] when it is proved."""
+    """List what the check gets wrong on one engine. Sentences; [] when it is proved."""
     said = []
 
     def judged(source, label):
@@ -206,7 +206,7 @@ def recognise(cell):
 
 
 def notebook_complaints(exercises, cells):
-    """Where a notebook and its records disagree. Sentences that begin with an exercise's id."""
+    """List where a notebook and its records disagree: sentences that begin with an exercise's id."""
     said = []
     asked = Counter(cell.asks for cell in cells if cell.asks)
     known = {exercise.id: exercise for exercise in exercises}
@@ -325,7 +325,7 @@ def environment(**values):
 
 @dataclass
 class Report:
-    """What was proved, and what was not."""
+    """The exercises that were proved, and those that were not."""
 
     failures: list = field(default_factory=list)  # (where, sentence)
 
@@ -345,7 +345,7 @@ def notebook_of(number, sources=None):
 
 
 def lesson_complaints(number, exercises):
-    """What is wrong with the records of a lesson taken together."""
+    """List what is wrong with the records of a lesson taken together."""
     said = []
     for id, times in Counter(exercise.id for exercise in exercises).items():
         if times > 1:

@@ -84,7 +84,7 @@ def rows_of(answer):
 
 @dataclass(frozen=True, kw_only=True)
 class WhichHappens(Table):
-    """Which of WORDS does each program do? `measure(torch, letter)` finds out by running it (see `happens`)."""
+    """An exercise: which of WORDS does each program do? `measure(torch, letter)` runs it to find out (`happens`)."""
 
     kind: str = "which happens"
     name: str = "happens"
@@ -128,7 +128,7 @@ def happens(steps, space, right, refused=RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnose(Table):
-    """Which of `choices` cures each bug report? Its program is run with the cure that was chosen."""
+    """An exercise: which of `choices` cures each bug report? Its program is run with the cure that was chosen."""
 
     kind: str = "diagnose"
     name: str = "cures"

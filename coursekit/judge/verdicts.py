@@ -1,4 +1,4 @@
-"""When a prediction is judged aloud: below the next cell, where the answer can be seen, and before it is explained."""
+"""Judge a prediction aloud below the next cell, where the answer can be seen, and before it is explained."""
 
 import sys
 

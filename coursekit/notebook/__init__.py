@@ -1,1 +1,1 @@
-"""What a learner sees in a notebook: lessons, cards, cells, the home page, progress."""
+"""The notebook's front end: lessons, cards, cells, the home page, progress."""

@@ -82,7 +82,7 @@ def show(what, max_lines=40):
 
 
 def find(dotted):
-    """What a dotted name means inside course_lib: "mul", "engine.run", "course_lib.engine.graph.Node.name"."""
+    """Find what a dotted name means inside course_lib: "mul", "engine.run", "course_lib.engine.graph.Node.name"."""
     parts = dotted.strip().removeprefix("course_lib.").split(".")
     found = importlib.import_module("course_lib")
     done = ["course_lib"]
@@ -168,7 +168,7 @@ def core(target):
 
 
 def name_of(target):
-    """What to call something of which only the name is shown."""
+    """Name something of which only the name is shown."""
     target = core(target)
     module = getattr(target, "__module__", None) or ""
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or short(target)

@@ -65,13 +65,13 @@ class Home:
     __repr__ = __str__
 
     def size(self):
-        """How many lessons and parts there are, and how long they take."""
+        """Say how many lessons and parts there are, and how long they take."""
         lessons, parts = ([row for row in self.rows if row[0].isdigit() is whole] for whole in (True, False))
         told = f"{len(lessons)} lessons, about {hours(lessons)} hours"
         return f"{told}, and {counted(parts)}, {hours(parts)} more." if parts else f"{told}."
 
     def advice(self):
-        """What to do next, in a sentence."""
+        """Say what to do next, in a sentence."""
         if self.next is None:
             return "You have solved everything there is."
         begun = "Begin with" if self.next[0] == "00" and not self.next[4] else "Go on with"
@@ -118,7 +118,7 @@ def solved(number, progress):
 
 
 def counted(parts):
-    """How many parts there are, in words."""
+    """Say how many parts there are."""
     return "an optional part" if len(parts) == 1 else f"{len(parts)} optional parts"
 
 

@@ -1,4 +1,4 @@
-"""What every kernel of `course.py open` loads first, as an IPython extension: help after a restart.
+"""The IPython extension that every kernel of `course.py open` loads first: help after a restart.
 
 After a restart a notebook still shows the outputs of cells that have not been run. Here `L` is made anew, with a
 sentence, and an unknown name that the notebook makes further up is explained below its error. So is a cell that Python
@@ -36,7 +36,7 @@ class Survivor:
 
 
 def imports_as_before(notebook):
-    """Whether a notebook is of 0.9.0 or earlier, whose exercises had other numbers."""
+    """Tell whether a notebook is of 0.9.0 or earlier, whose exercises had other numbers."""
     with contextlib.suppress(OSError, ValueError):
         return "from course_lib.teach import" in Path(notebook).read_text(encoding="utf-8")
     return False

@@ -127,7 +127,7 @@ def listen(rank, stream, arrived):
 
 
 class Group:
-    """What a worker knows of the others: its rank, how many there are, and how to talk to them."""
+    """The group of workers, as one of them knows it: its rank, how many there are, and how to talk to them."""
 
     def __init__(self, rank, world_size, stream):
         self.rank, self.world_size, self.stream = rank, world_size, stream

@@ -1,4 +1,4 @@
-"""What a learner has done so far: one small JSON file beside the lessons.
+"""Keep what a learner has done so far: one small JSON file beside the lessons.
 
 The file is `course_progress.json` in the folder the notebook runs in, or whatever the environment variable
 COURSE_PROGRESS names (a file, or a folder for it). Deleting it forgets everything and harms nothing.
@@ -23,7 +23,7 @@ LOCK_PATIENCE = 2.0  # seconds; a lock older than this was left behind by a proc
 
 
 def location():
-    """Where the progress file is, or will be, for a notebook that runs in the current folder."""
+    """Return where the progress file is, or will be, for a notebook that runs in the current folder."""
     chosen = os.environ.get("COURSE_PROGRESS", "").strip()
     path = Path(chosen).expanduser() if chosen else Path.cwd() / NAME
     return path / NAME if path.is_dir() else path.absolute()
@@ -39,7 +39,7 @@ class Progress:
         self.unsaved = {}  # entries that could not be written
 
     def entry(self, exercise_id):
-        """What is known about one exercise: a dict, empty when nothing is."""
+        """Return what is known about one exercise: a dict, empty when nothing is."""
         return {**self.read().get(exercise_id, {}), **self.unsaved.get(exercise_id, {})}
 
     def change(self, exercise_id, change):
@@ -148,5 +148,5 @@ class Progress:
 
 
 def reason(error):
-    """Why, in the system's words and without the path, which would differ from machine to machine."""
+    """Give the reason in the system's words, without the path, which would differ from machine to machine."""
     return getattr(error, "strerror", None) or str(error)

@@ -29,13 +29,13 @@ PREDICT_FIRST = (
 
 
 def published():
-    """Whether this notebook is one of notebooks/, as it is built, tested and put on the site, and no learner's copy."""
+    """Tell whether this notebook is one of notebooks/, built, tested and put on the site, and no learner's copy."""
     here = Path.cwd()
     return here.name == "notebooks" and (here.parent / "lessons").is_dir()
 
 
 def run(program, args, after, kept, number):
-    """What `L.run` does. kept: the learner's progress; number: the lesson's."""
+    """Run a program for `L.run`. kept: the learner's progress; number: the lesson's."""
     if after is not None and not published():
         entry = kept.entry(after)
         if "first" not in entry and not entry.get("solution_seen"):

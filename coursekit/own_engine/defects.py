@@ -130,7 +130,7 @@ def result_of(tests, others=()):
 
 
 def said(error):
-    """What a test raised, in words."""
+    """Say what a test raised."""
     if isinstance(error, bounds.TimeUp):
         return f"it had not ended after {EACH:g} seconds."
     return "its assert does not hold." if type(error) is AssertionError and not str(error) else ex.error_text(error)
@@ -142,7 +142,7 @@ def found_by(tests, engine, end):
 
 
 def error_of(test, engine, end):
-    """What one test raises on a fresh engine; None when it passes, or when there is no time left."""
+    """Run one test on a fresh engine; return what it raises, None when it passes or no time is left."""
     left = end - time.process_time()
     if left <= 0:
         return None

@@ -24,7 +24,7 @@ class Storage:
 
 
 class Slot:
-    """What a node saves under one name: to be looked at without the check, or with it."""
+    """A saved tensor of a node, under its name: to be looked at without the check, or with it."""
 
     unpack_hook = None
 
@@ -37,7 +37,7 @@ class Slot:
 
 
 def slots_of(node):
-    """What a node has saved; a learner may keep it elsewhere, and then no slots are drawn."""
+    """List what a node has saved; a learner may keep it elsewhere, and then no slots are drawn."""
     saved = getattr(node, "saved", None)
     return saved if isinstance(saved, dict) else {}
 

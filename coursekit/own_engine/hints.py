@@ -16,14 +16,14 @@ def number_in(id):
 
 
 def program(number):
-    """What to look at when a checkpoint is not passed: the program that your engine has to run."""
+    """Show the program that your engine has to run, for a checkpoint that is not passed."""
     lines = inspect.getsource(checkpoints.programs()[number]).splitlines()
     text = f"{number:02d}.b   hint 1 of 1 — your engine is given to this program as `torch`, and should print what "
     return ex.wrap(text + "PyTorch prints.", first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT)
 
 
 def lines_of(number):
-    """What the lesson adds to the reference (+) and takes out of it (-), with a line or two around it."""
+    """List what the lesson adds to the reference (+) and takes out of it (-), with a line or two around it."""
     if number not in range(stages.LAST + 1):
         return f"{number:02d}.b   lesson {number:02d} adds no line to the engine."
     before = stages.stage(number - 1) if number else stages.start().replace(stages.BEGIN_HERE, "")

@@ -49,7 +49,7 @@ Judged = namedtuple("Judged", "result picture digest")  # a Result; a Picture or
 
 @dataclass
 class Look:
-    """What is known of an engine: whatever stops the look, this stands."""
+    """Partial results of an inspection of an engine; they stand, whatever stops the inspection."""
 
     doing: str = f"{NAME} was still being read"
     differs: dict = field(default_factory=dict)  # lesson -> the Ran of its program, where that is not as it should be
@@ -167,7 +167,7 @@ def load(source):
 
 @functools.cache
 def wanted(number, torch):
-    """What is right for the program of a lesson."""
+    """Return the expected output of a lesson's program."""
     return printed(checkpoints.programs()[number], torch).value
 
 
@@ -296,7 +296,7 @@ def lead_and_more(number, lesson, passed):
 
 
 def result_of_difference(ident, lesson, number, program, got, torch, passed):
-    """What the program could not use, an error with its line, or the learner's output beside PyTorch's."""
+    """Tell what the program could not use, an error with its line, or the learner's output beside PyTorch's."""
     lead, more = lead_and_more(number, lesson, passed)
     if got.error is not None:
         place = place_of(got.error)

@@ -1,4 +1,4 @@
-"""What often goes wrong in an engine of one's own: how it shows, what to say, and an engine that does it.
+"""The mistakes that are often made in an engine of one's own: how each shows, what to say, an engine that makes it.
 
 Each lesson's own_engine.py records its own with `mistake`; known() has all of them.
 
@@ -101,7 +101,7 @@ def in_a_ring(make):
 
 
 def keeps(torch, compute):
-    """Whether the graph of what is computed from a result keeps that result alive."""
+    """Tell whether the graph of what is computed from a result keeps that result alive."""
     h = leaf(torch) * leaf(torch)
     y, look = compute(h), weakref.ref(h)
     del h
@@ -120,7 +120,7 @@ def overwritten(torch):
 
 
 def writes_to_a_new_array(torch):
-    """Whether `mul_` gives the tensor other memory, which a tensor that shared it does not see."""
+    """Tell whether `mul_` gives the tensor other memory, which a tensor that shared it does not see."""
     x = torch.tensor([1.0, 2.0])
     other = x.detach()
     x.mul_(3.0)

@@ -17,7 +17,7 @@ LESSONS = range(stages.LAST + 1)  # those that add lines
 
 
 def has_checkpoint(number):
-    """Whether the lesson of this number, "05", adds lines to the learner's engine; a part, "05b", adds none."""
+    """Tell whether the lesson of this number, "05", adds lines to the learner's engine; a part, "05b", adds none."""
     return number.isdigit() and int(number) in LESSONS
 
 
@@ -35,7 +35,7 @@ def others(number):
 
 
 def record_complaints(number):
-    """What is wrong with a checkpoint as it is written: sentences, or []."""
+    """List what is wrong with a checkpoint as it is written: sentences, or []."""
     said, wrong = [], wrong_engines(number)
     if len(wrong) < FEWEST:
         said.append(f"it names {len(wrong)} wrong engines; record at least {FEWEST}.")
@@ -49,7 +49,7 @@ def record_complaints(number):
 
 
 def engine_complaints(number, torch, like=None):
-    """What the judge gets wrong when `torch` says what is right: sentences, or [].
+    """List what the judge gets wrong when `torch` says what is right: sentences, or [].
 
     like: an engine on which this was proved; then it is enough that both say the same of what is right.
     """

@@ -32,7 +32,7 @@ TARGETS = [[1.0]] * 20 + [[-1.0]] * 20
 
 @dataclass
 class Course:
-    """What a training run has given, round by round."""
+    """The results of a training run, round by round."""
 
     losses: list = field(default_factory=list)
     grads: list = field(default_factory=list)  # for each round a list of arrays, in the order of NAMES

@@ -1,4 +1,4 @@
-"""What only real PyTorch can show, recorded there once: a lesson prints the record, and a test makes it anew.
+"""Records of what only real PyTorch can show, made there once: a lesson prints one, and a test makes it anew.
 
 `programs.py` holds the programs, `recorded.txt` what each of them printed, `differences.py` the table of where our
 engine answers otherwise, `sources.py` which file of PyTorch's each file of our engine stands for.

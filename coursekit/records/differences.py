@@ -1,4 +1,4 @@
-"""Where our engine answers otherwise than PyTorch: one list, printed by lesson 15 and run on both by a test.
+"""The differences between our engine and PyTorch: one list, printed by lesson 15 and run on both by a test.
 
 What has no answer here raises an error that says so (surface/left_out.py); such names are counted and not listed.
 """

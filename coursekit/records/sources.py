@@ -1,4 +1,4 @@
-"""Which files of PyTorch's a file of our engine stands for: read from the sentence with which each of them begins."""
+"""Find the files of PyTorch's that a file of our engine stands for, in the sentence with which each of them begins."""
 
 import ast
 import re
@@ -15,6 +15,6 @@ def sources():
 
 
 def kept(file):
-    """What stands after "PyTorch:" in the first lines of a file, up to the end of the sentence."""
+    """Return what stands after "PyTorch:" in the first lines of a file, up to the end of the sentence."""
     words = " ".join(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))).split())
     return re.search(r"PyTorch: (.+?)\.?(?= [A-Z]\w* |$)", words)[1]

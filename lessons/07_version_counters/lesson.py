@@ -174,7 +174,7 @@ print("the same numbers as before:", h.tolist() == values)
 L.run(slope, y)
 
 # %% [markdown]
-# It does not help: the numbers are the same, and the versions are not.
+# It does not help: the versions differ.
 #
 # **How our engine does it.** A saved tensor is a small object, `SavedVariable`, with the tensor and the version that was noted. This method is called when the saved tensor is read. `now` is what the counter says at this moment. (A tensor that was never written to has no counter yet, and `None` means 0.) PyTorch has the same few lines in a file called `saved_variable.cpp`.
 
@@ -204,7 +204,7 @@ L.run(slope, y)
 # %% [markdown]
 # - If a node saved its own **result**, the message names this node: `Tanh`.
 # - If a node saved an **input**, the message names the last recorded operation that made or changed this input. `neg_` did the harm as well, but `add_` came last, so the message says `Add`.
-# - A **leaf**, or plain data, was made by no recorded operation. No operation is named, and only the shape is left to go by. (You will see one further on.)
+# - A **leaf**, or plain data, was made by no recorded operation. No operation is named, and only the shape is left to go by.
 #
 # So the shape and the words after "output 0 of" tell you which tensor it is. The line that you look for writes into this tensor, or into another tensor on the same memory, after the line that saved and before `backward()`.
 #

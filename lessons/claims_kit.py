@@ -1,4 +1,4 @@
-"""What the claims of several lessons need."""
+"""Helpers that the claims of several lessons need."""
 
 import ast
 import contextlib
@@ -28,7 +28,7 @@ def number(torch, value=2.0):
 
 
 def alive(references):
-    """Which of them still lead to an object?"""
+    """List which of them still lead to an object."""
     return [reference() is not None for reference in references]
 
 
@@ -41,7 +41,7 @@ def bound(statement):
 
 
 def from_lesson(torch, number, *names, edit=str, **given):
-    """What a lesson's source defines under these names, or assigns to them, on this library; it finds what is given."""
+    """Return what a lesson's source defines under these names, or assigns, on this library; it finds what is given."""
     (source,) = LESSONS.glob(f"{number}_*/lesson.py")
     found = {}
     for node in ast.parse(edit(source.read_text("utf-8"))).body:

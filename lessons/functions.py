@@ -1,4 +1,4 @@
-"""What the exercises of lesson 11 and of its part 11b share: Functions, and what is said of them."""
+"""Helpers that the exercises of lesson 11 and of its part 11b share: Functions, and what is said of them."""
 
 import functools
 import re
@@ -77,7 +77,7 @@ def shares(one, other):
 
 
 def graph_of_gradient(torch, output, inputs):
-    """What differentiating the gradients once more would meet: "a graph", "an error", or "nothing"."""
+    """Tell what differentiating the gradients once more would meet: "a graph", "an error", or "nothing"."""
     grad = torch.full(tuple(output.shape), 0.5, dtype=torch.float64, requires_grad=True)
     found = torch.autograd.grad(output, inputs, grad, create_graph=True)
     if not all(each.requires_grad for each in found):

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 12 and of its part 12b share."""
+"""Helpers that the exercises of lesson 12 and of its part 12b share."""
 
 import functools
 import inspect

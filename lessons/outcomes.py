@@ -1,4 +1,4 @@
-"""What exercises with a table share: the outcomes of "which happens", the cures of bug reports, how both are judged."""
+"""Exercises with a table: the outcomes of "which happens", the cures of bug reports, how both are judged."""
 
 from coursekit.judge.exercise import almost, correct, not_yet
 

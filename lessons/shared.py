@@ -1,4 +1,4 @@
-"""What the records of several lessons use: random data, reading an answer, comparing numbers, walking a graph.
+"""Helpers that the records of several lessons use: random data, reading an answer, comparing numbers, walking a graph.
 
 What belongs to one exercise stands in its lesson's file; what the tables of "which happens" share, in outcomes.py.
 """
@@ -170,7 +170,7 @@ class TooManyLines(BaseException):
 
 
 def within_lines(call):
-    """What `call()` gives; TooManyLines when it runs more than MOST_LINES lines of Python."""
+    """Return what `call()` gives; TooManyLines when it runs more than MOST_LINES lines of Python."""
     ran = 0
 
     def trace(frame, event, argument):

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 10 and of its parts share."""
+"""Helpers that the exercises of lesson 10 and of its parts share."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""What the engine costs, beside PyTorch, HIPS autograd, micrograd and NumPy written by hand: `make bench`.
+"""Measure what the engine costs, beside PyTorch, HIPS autograd, micrograd and NumPy written by hand: `make bench`.
 
     python tools/bench.py [--quick] [--only NAME] [--json FILE] [--list] [--draw]
 
@@ -697,7 +697,7 @@ class Timed:
 
 
 class Growth(Timed):
-    """How much dearer one operation becomes in a larger graph: 1 is linear."""
+    """The growth of one operation's price in a larger graph: 1 is linear."""
 
     kind = "growth"
 
@@ -1111,7 +1111,7 @@ def million_growth(name, quick):
 
 
 def million_garbage(name, quick):
-    """What gc.collect() finds after everything was let go."""
+    """Count what gc.collect() finds after everything was let go."""
     return million(name, quick)["left"]
 
 
@@ -1184,7 +1184,7 @@ def instruments_off(name, quick):
 
 
 def instrument(what, nodes):
-    """What measures how long an instrument takes for a graph of so many nodes, picture and all, in milliseconds."""
+    """Make the function that times an instrument for a graph of so many nodes, picture and all, in milliseconds."""
 
     def measured(name, quick):
         times = 2 if quick else 5

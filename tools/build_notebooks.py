@@ -75,7 +75,7 @@ def is_lesson(path: Path) -> bool:
 
 
 def target(source: Path) -> Path:
-    """Where the notebook of a source lies: lessons/07_x/lesson.py -> notebooks/07_x.ipynb."""
+    """Return the path of a source's notebook: lessons/07_x/lesson.py -> notebooks/07_x.ipynb."""
     return source.parents[2] / "notebooks" / (name_of(source) + ".ipynb")
 
 
@@ -146,7 +146,7 @@ def dump(nb) -> str:
 
 
 def kernel_environment(scratch: str) -> dict[str, str]:
-    """What a lesson is built in: this tree's course_lib, nothing of the user's own."""
+    """Return the environment of a lesson's kernel: this tree's course_lib, nothing of the user's own."""
     environment = dict(os.environ)
     environment["COURSE_PROGRESS"] = os.path.join(scratch, "progress.json")
     environment["IPYTHONDIR"] = os.path.join(scratch, "ipython")
@@ -239,7 +239,7 @@ def as_png(svg: str) -> bytes:
 
 
 def describe_failure(nb, where: Path, index: int, reason: str) -> str:
-    """Which lesson, which cell, under which heading, what it said and what to do."""
+    """Say which lesson failed, in which cell, under which heading, what it said and what to do."""
     heading = "the top"
     for cell in nb.cells[: index + 1]:
         if cell.cell_type == "markdown":
@@ -284,7 +284,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def as_text(nb) -> list[str]:
-    """What source and notebook must share (kinds, tags and texts of the cells), as lines."""
+    """Write what source and notebook must share (kinds, tags and texts of the cells), as lines."""
     lines = []
     for cell in nb.cells:
         tags = "".join(f" {tag}" for tag in cell.metadata.get("tags", []))
@@ -293,7 +293,7 @@ def as_text(nb) -> list[str]:
 
 
 def check(source: Path) -> list[str]:
-    """What disagrees between a source and its notebook; an empty list when nothing does. Runs no cell."""
+    """List what disagrees between a source and its notebook. Runs no cell."""
     import nbformat
 
     notebook = target(source)

@@ -1,4 +1,4 @@
-"""What rows of explain() tell people to do, done: (row, a program that fails, programs with the cure applied).
+"""The cures of explain()'s rows, applied: (row, a program that fails, programs with the cure in them).
 
 Each program is run with `torch`, `F` and x, a leaf of [1., 2.], in a namespace of its own; asserts say what must hold.
 """

@@ -72,7 +72,7 @@ def bullet(sentence):
 
 
 def heights(shown, k):
-    """How much room the sentences of a frame take."""
+    """Measure how much room the sentences of a frame take."""
     return 20 + 17 * sum(len(bullet(one)) for one in shown.changes(k))
 
 

@@ -34,7 +34,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass
 class Minutes:
-    """What a lesson asks of its reader, and how long that takes."""
+    """The work that a lesson asks of its reader, and the minutes it takes."""
 
     words: int
     lines: int
@@ -91,12 +91,12 @@ def minutes(number):
 
 
 def lines_in(code):
-    """How many lines of code are not blank."""
+    """Count the lines of code that are not blank."""
     return sum(bool(line.strip()) for line in code.splitlines())
 
 
 def steps(number):
-    """What is run for a lesson: {words: command}. The proof needs no notebook, and runs beside the other two."""
+    """List what is run for a lesson: {words: command}. The proof needs no notebook, and runs beside the other two."""
     stem = folder_of(number).name
     tests = [f"notebooks/{stem}.ipynb", f"lessons/{stem}/claims.py"]
     tests += ["tests/lessons/test_lessons.py", "tests/lessons/test_swap.py"]
@@ -140,7 +140,7 @@ def ended(words, running):
 
 
 def saved(number):
-    """When a file of the lesson was last changed."""
+    """Return when a file of the lesson was last changed."""
     files = [path for path in folder_of(number).rglob("*.py") if "__pycache__" not in path.parts]
     return max(path.stat().st_mtime for path in files)
 

@@ -74,7 +74,7 @@ def messages() -> list[Message]:
 
 
 def heading(lesson):
-    """How the index calls the messages of a lesson."""
+    """Name the messages of a lesson, as the index does."""
     return "Before autograd" if lesson is None else f"Lesson {lesson:02d}: {LESSONS[lesson]}"
 
 
@@ -130,7 +130,7 @@ def page(message, files) -> str:
 
 
 def script() -> str:
-    """What the search page runs: it puts first the page whose message was pasted, whatever its numbers and names."""
+    """Write the search page's script: the page whose message was pasted comes first, whatever its numbers and names."""
     found = [
         {
             "page": f"messages/{message.page}", "title": message.title,

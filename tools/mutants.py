@@ -64,7 +64,7 @@ class Mutant:
 
 @dataclass
 class Result:
-    """What became of one defect."""
+    """The outcome of one defect."""
 
     id: str
     outcome: str  # KILLED, SURVIVED, SLOW or ERROR
@@ -212,7 +212,7 @@ def find_python():
 
 
 def choose(mutants, only):
-    """Those asked for by id, or all. MutantError for an id that is not in the list."""
+    """Choose the defects that are asked for by id, or all. MutantError for an id that is not in the list."""
     unknown = sorted(set(only) - {mutant.id for mutant in mutants})
     if unknown:
         raise MutantError(f"There is no mutant {', '.join(unknown)} in {LIST.relative_to(ROOT)}.")

@@ -1,4 +1,4 @@
-"""Which lesson cell answers which puzzle, which exercise asks it, which tests hold the answer: docs/puzzles.md.
+"""Tell which lesson cell answers which puzzle, which exercise asks it, which tests hold the answer: docs/puzzles.md.
 
     python tools/puzzles.py [--check]     (make puzzles)
 
@@ -84,7 +84,7 @@ def collect():
 
 
 def complaints(found):
-    """What is missing, one sentence each."""
+    """List what is missing, one sentence each."""
     said, lessons = [], lesson_files()
     for puzzle, (_, lesson) in PUZZLES.items():
         shown, asked = found[puzzle]

@@ -1,4 +1,4 @@
-"""What people ask a search engine, and which lesson, cell and exercise answers it: docs/questions.md.
+"""Tell which lesson, cell and exercise answers what people ask a search engine: docs/questions.md.
 
     python tools/questions.py [--check]     (make puzzles writes this table, too)
 
@@ -144,7 +144,7 @@ def exercises():
 
 
 def complaints():
-    """What is missing, one sentence each."""
+    """List what is missing, one sentence each."""
     known, asked, said = claims(), exercises(), []
     for question, ids, exercise in every_question():
         said += [f"{question!r}: there is no claim {each}, or no cell shows it." for each in ids if each not in known]

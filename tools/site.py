@@ -152,7 +152,7 @@ def card():
 
 
 def opener(number, title, file, lite):
-    """What stands below a lesson's first words: it is read here, and run elsewhere."""
+    """Write what stands below a lesson's first words: it is read here, and run elsewhere."""
     repository, _ = published()
     ways = [f'<a href="../{LITE}{file}.ipynb">in your browser</a>'] * lite
     if repository:

@@ -155,7 +155,7 @@ def records_itself(torch):
 
 
 def recorded_after_a_block(torch, *errors):
-    """Whether an operation leaves a node behind a `no_grad` block, which ends with an error if one is given."""
+    """Tell whether an operation leaves a node behind a `no_grad` block, which ends with an error if one is given."""
     try:
         with torch.no_grad():
             for error in errors:

@@ -1,4 +1,4 @@
-"""What lesson 03 shows as tables of numbers: pictures that would tell a prediction, were they written in its cells."""
+"""Tables of numbers that lesson 03 shows: pictures that would tell a prediction, were they written in its cells."""
 
 from coursekit import grids
 

@@ -1,4 +1,4 @@
-"""What part 03b shows in a chart: the price of both directions, as a network grows."""
+"""The chart of part 03b: the price of both directions, as a network grows."""
 
 from coursekit import chart
 

@@ -1,4 +1,4 @@
-"""What lesson 05 shows in charts: the code that only feeds them."""
+"""The charts of lesson 05, and the code that only feeds them."""
 
 from fractions import Fraction
 
@@ -33,7 +33,7 @@ def beside(panels):
 
 
 def shares(slopes):
-    """How much each sample counts, as bars: {way of cutting the batch: the slopes of the loss for the samples}."""
+    """Draw how much each sample counts: {way of cutting the batch: the slopes of the loss for the samples}."""
     found = {
         name: numbered([Fraction(slope).limit_denominator(9) for slope in values]) for name, values in slopes.items()
     }

@@ -1,4 +1,4 @@
-"""What part 05b shows in a chart: the record of the passes that are handed one gradient."""
+"""The chart of part 05b: the record of the passes that are handed one gradient."""
 
 import json
 
@@ -7,7 +7,7 @@ from coursekit.records import records
 
 
 def doubling():
-    """What `.grad` held in PyTorch after each pass, and what it should have held."""
+    """Draw what `.grad` held in PyTorch after each pass, and what it should have held."""
     line = records()["handed again and again"].splitlines()[0]
     held = dict(enumerate(json.loads(line.partition(": ")[2]), 1))
     wanted = {number: float(number) for number in held}

@@ -1,4 +1,4 @@
-"""What lesson 06 shows in a chart: the code that only feeds it."""
+"""The chart of lesson 06, and the code that only feeds it."""
 
 from coursekit import chart
 

@@ -67,7 +67,7 @@ def train(torch, line=None):
 
 
 def runs(torch, line):
-    """Whether the script runs with this line out of place."""
+    """Tell whether the script runs with this line out of place."""
     try:
         train(torch, line)
     except RuntimeError:

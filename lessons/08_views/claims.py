@@ -14,7 +14,7 @@ def matrix(torch):
 
 
 def place(tensor):
-    """Where the whole memory of a tensor begins, wherever the tensor itself begins in it."""
+    """Return where the whole memory of a tensor begins, wherever the tensor itself begins in it."""
     return tensor.untyped_storage().data_ptr()
 
 

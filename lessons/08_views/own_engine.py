@@ -89,7 +89,7 @@ def silent_views(torch):
 
 
 def refused(h, view=True):
-    """Whether `h.mul_(3)` raises, with a view of h there or without one."""
+    """Tell whether `h.mul_(3)` raises, with a view of h there or without one."""
     seen = h.T if view else h
     return raises("", lambda: h.mul_(3.0)) and seen is not None  # NotImplementedError is a RuntimeError
 

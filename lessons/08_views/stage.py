@@ -1,4 +1,4 @@
-"""What lesson 08 shows as a picture of its own: a memory, and how views walk over it."""
+"""The picture that lesson 08 has of its own: a memory, and how views walk over it."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""What lesson 09 measures behind the scenes: the table of the exits, filled in row by row."""
+"""The measurements of lesson 09 behind the scenes: the table of the exits, filled in row by row."""
 
 
 def exits(torch):

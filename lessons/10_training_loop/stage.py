@@ -1,4 +1,4 @@
-"""What lesson 10 shows besides its programs: the lanes of a training loop, who reads and who writes."""
+"""The picture of lesson 10: the lanes of a training loop, who reads and who writes."""
 
 from backscope.pictures.chart import Figure, chart
 from backscope.pictures.style import Page, as_image
@@ -59,7 +59,7 @@ def words_in_two(line):
 
 
 def lanes(order="ZBS", lit=None):
-    """Who reads and who writes in one round, with the three lines in this order; lit: a single lane."""
+    """Draw who reads and who writes in one round, with the three lines in this order; lit: a single lane."""
     return Lanes([F, *(LETTERS[letter] for letter in order)], ["parameters", "the graph", ".grad"], lit)
 
 

@@ -125,7 +125,7 @@ def test_c10c_5_decay_of_adam_and_adamw(torch):
     whatever the gradient."""
 
     def ends(kind, gradient):
-        """Where 16 parameters are after a step, without the decay 0.5 and with it."""
+        """Return where 16 parameters are after a step, without the decay 0.5 and with it."""
         torch.manual_seed(0)
         start, found = torch.randn(16, dtype=torch.float64), []
         for decay in (0.0, 0.5):

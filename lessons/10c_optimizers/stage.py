@@ -1,4 +1,4 @@
-"""What part 10c shows in charts: the code that only feeds them."""
+"""The charts of part 10c, and the code that only feeds them."""
 
 import math
 

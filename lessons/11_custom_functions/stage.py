@@ -1,4 +1,4 @@
-"""What lesson 11 trains and shows in a chart: a small network that reads digits, with weights that may be rounded."""
+"""The network that lesson 11 trains and shows in a chart: it reads digits, with weights that may be rounded."""
 
 from coursekit import chart, digits
 
@@ -27,7 +27,7 @@ def train(torch, scores, rounded):
 
 
 def read(torch, scores, images, labels, weights, rounded):
-    """Which share of the unseen images is read."""
+    """Return the share of the unseen images that is read."""
     with torch.no_grad():
         right = scores(images[KNOWN:], weights, rounded).argmax(1) == labels[KNOWN:]
     return round(right.double().mean().item(), 3)
@@ -40,6 +40,6 @@ def stairs():
 
 
 def accuracy(lines):
-    """How many unseen digits a network reads after each epoch: {name: {epoch: share}}."""
+    """Draw how many unseen digits a network reads after each epoch: {name: {epoch: share}}."""
     percent = {name: {epoch: 100 * share for epoch, share in line.items()} for name, line in lines.items()}
     return chart({"unseen digits that are read": percent}, across="epoch", up="percent")

@@ -22,7 +22,7 @@ def pooling(torch):
 
 
 def pooled(torch):
-    """What gradcheck says of the posted Function, and how many numbers it keeps for an image of 3 × 8 × 8."""
+    """Ask gradcheck about the posted Function, and count the numbers that it keeps for an image of 3 × 8 × 8."""
     function, regions = pooling(torch), torch.arange(64).reshape(8, 8) // 16
     image = torch.rand(1, 3, 8, 8, dtype=torch.float64, requires_grad=True)
     print("gradcheck:", torch.autograd.gradcheck(lambda image: function.apply(image, regions), (image,)))

@@ -28,7 +28,7 @@ def picture(torch):
 
 
 def seen_by_hooks(torch):
-    """What two hooks of h = 3x see when h sends 1 and 4 back, and what arrives at x."""
+    """Return what two hooks of h = 3x see when h sends 1 and 4 back, and what arrives at x."""
     x, seen = leaf(torch), []
     h = x * 3.0
     h.register_hook(lambda grad: seen.append(grad.item()))

@@ -1,4 +1,4 @@
-"""What lesson 12 shows besides its programs: the story, hooks that tell of themselves, the order of all hooks."""
+"""The stage of lesson 12: the story, hooks that tell of themselves, the order of all hooks."""
 
 from backscope.pictures.chart import Figure, chart
 from backscope.pictures.style import Page, as_image, wrapped

@@ -1,10 +1,10 @@
-"""What part 12b begins with."""
+"""The beginning of part 12b."""
 
 import warnings
 
 
 def logged(torch):
-    """What each kind of hook logs as the norm of a layer's input gradient; and the gradient itself."""
+    """Return what each kind of hook logs as the norm of a layer's input gradient; and the gradient itself."""
 
     class Layer(torch.nn.Module):
         def forward(self, x):

@@ -19,7 +19,7 @@ def leaf(torch, *values):
 
 
 def lesson(torch):
-    """What the lesson defines about its critic; its training prints without rounding."""
+    """Return what the lesson defines about its critic; its training prints without rounding."""
     names = "real fake start critic penalty_of train plain recorded retained ten_times ten_times_item six_steps".split()
     own = from_lesson(torch, 13, *names, "by_backward", edit=lambda text: re.sub(r"round\((.+?), 1\)", r"\1", text))
     own.x, own.parameters = torch.tensor([[1.0, 1.0], [1.0, -1.0]], requires_grad=True), own.start()

@@ -1,4 +1,4 @@
-"""What lesson 13 shows in a picture: the code that only names its parts."""
+"""The picture of lesson 13, and the code that only names its parts."""
 
 from backscope import draw
 

@@ -4,7 +4,7 @@ from lessons.claims_kit import number
 
 
 def arrived(torch, *programs):
-    """How many arrows lead to x in each program's graph, and what is in x.grad after one pass of each."""
+    """Count the arrows that lead to x in each program's graph, and read x.grad after one pass of each."""
     x, arrows = number(torch, 3.0), []
     for program in programs:
         y = program(x)

@@ -1,4 +1,4 @@
-"""What part 13b runs: the finished engine of lesson 13, with a defect or without, and tests on it."""
+"""The programs of part 13b: the finished engine of lesson 13, with a defect or without, and tests on it."""
 
 from coursekit.own_engine import defects, judge
 from coursekit.own_engine.mistakes import edited
@@ -16,7 +16,7 @@ def engine(defect=None):
 
 
 def passes(test, torch):
-    """Whether a test passes on an engine."""
+    """Tell whether a test passes on an engine."""
     try:
         test(torch)
     except Exception:

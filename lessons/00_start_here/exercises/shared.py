@@ -1,4 +1,4 @@
-"""What several exercises of lesson 00 share."""
+"""Helpers that several exercises of lesson 00 share."""
 
 def node_name(node):
     """The name a node's class carries, the same in both engines."""

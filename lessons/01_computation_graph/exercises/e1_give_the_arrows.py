@@ -24,7 +24,7 @@ def arrows_of(program, torch):
 
 
 def target(entry):
-    """Where an arrow leads, however it was written: 3, "3" and the pair (3, 0) are one target; "None" is None."""
+    """Read where an arrow leads, however it was written: 3, "3" and the pair (3, 0) are one target; "None" is None."""
     if isinstance(entry, (list, tuple)) and len(entry) == 2 and entry[1] == 0:
         entry = entry[0]
     if isinstance(entry, str) and entry.strip() in ("None", "nothing"):

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 01 share."""
+"""Helpers that several exercises of lesson 01 share."""
 
 import html
 import random

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 02 share."""
+"""Helpers that several exercises of lesson 02 share."""
 
 import warnings
 

@@ -30,13 +30,13 @@ def product_shape(x_shape, m_shape):
 
 
 def stretched(pair):
-    """How many dimensions of size 1 of x the product has stretched."""
+    """Count the dimensions of size 1 of x that the product has stretched."""
     x_shape, shape = pair[0], product_shape(*pair)
     return sum(a == 1 != b for a, b in zip(x_shape[::-1], shape[::-1], strict=False))
 
 
 def in_front(pair):
-    """How many dimensions the product has in front of those of x."""
+    """Count the dimensions that the product has in front of those of x."""
     return len(product_shape(*pair)) - len(pair[0])
 
 
@@ -124,7 +124,7 @@ def name_of_shapes(tried, wrong):
 
 
 def front_only(grad, x, m):
-    """What a rule gives that takes back the dimensions in front and no others."""
+    """Apply a rule that takes back the dimensions in front and no others."""
     g = grad * m
     while g.dim() > x.dim():
         g = g.sum(0)

@@ -27,7 +27,7 @@ WISHES = {  # letter -> (in words, the function to differentiate, which of its i
 
 
 def wanted_in(letter, torch):
-    """What the comment of a program asks for, by another way than the program's."""
+    """Compute what the comment of a program asks for, by another way than the program's."""
     if letter == "F":
         T = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         return [[(row.sum()).item() for row in T]] * 2  # each S[i, k] acts on row i with the slopes T[k, :]

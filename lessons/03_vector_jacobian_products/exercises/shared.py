@@ -1,4 +1,4 @@
-"""What several exercises of lesson 03 share."""
+"""Helpers that several exercises of lesson 03 share."""
 
 import random
 

@@ -70,7 +70,7 @@ def cut_at_nothing(graph, root):
 
 
 def walked_paths(graph, root):
-    """How often a walk of all paths comes to each node."""
+    """Count how often a walk of all paths comes to each node."""
     visits = Counter({root: 1})
     for node in consumers_first(graph, root):
         for to, _ in graph[node]:
@@ -98,7 +98,7 @@ def wrong_counts(graph, root):
 
 
 def judge_counts(answer, graph, root):
-    """What is wrong with a learner's counts for one graph: a verdict, or None."""
+    """Judge a learner's counts for one graph: a verdict, or None."""
     try:
         waits = answer(guarded(graph, 4 * len(graph)), root)
     except TooOften:
@@ -124,7 +124,7 @@ def judge_counts(answer, graph, root):
 
 
 def too_often(answer):
-    """What to say when a small graph is looked at very often: is every path walked, or is it only slow?"""
+    """Say why a small graph is looked at very often: is every path walked, or is it only slow?"""
     try:
         waits = answer(guarded(doublings(10), 60), "h10")  # 2047 calls when each path is walked, 121 looks otherwise
     except TooOften:

@@ -36,7 +36,7 @@ def ladder(n):
 
 
 def at(answer, graph, root, node):
-    """What a learner's toy engine reports for one node; None when it reports nothing for it."""
+    """Return what a learner's toy engine reports for one node; None when it reports nothing for it."""
     grads = answer(guarded(graph), root)
     return grads.get(node) if isinstance(grads, dict) else None
 

@@ -30,7 +30,7 @@ def surviving(graph, root):
 
 
 def paths_from(graph, root):
-    """How often an engine that walks paths visits nodes."""
+    """Count how often an engine that walks paths visits nodes."""
     visits = dict.fromkeys(graph, 0) | {root: 1}
     for node in consumers_first(graph, root):
         for to, _ in graph[node]:

@@ -7,12 +7,12 @@ from .shared import near, number
 
 
 def read(answer):
-    """How often, and the gradient."""
+    """Read how often, and the gradient."""
     return tuple(answer) if isinstance(answer, (list, tuple)) and len(answer) == 2 else None
 
 
 def truth(torch):
-    """What a prehook of the node sees."""
+    """Ask a prehook of the node what it sees."""
     x = number(torch, 2.0)
     h = x * x
     seen = []

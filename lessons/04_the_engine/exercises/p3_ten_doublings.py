@@ -7,7 +7,7 @@ from .shared import number
 
 
 def read(answer):
-    """How many calls, how many runs."""
+    """Read how many calls, how many runs."""
     return tuple(answer) if isinstance(answer, (list, tuple)) and len(answer) == 2 else None
 
 

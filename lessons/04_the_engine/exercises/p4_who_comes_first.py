@@ -15,7 +15,7 @@ def read(answer):
 
 
 def truth(torch):
-    """What the hooks say."""
+    """Ask the hooks."""
     u, v = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
     a, b = u.exp(), u.sin()
     c = b.cos()
@@ -29,7 +29,7 @@ def truth(torch):
 
 
 def too_early(answer, truth):
-    """Whether some letter stands before one that has to send to it."""
+    """Tell whether some letter stands before one that has to send to it."""
     needs = {"v": "d", "s": "d", "a": "s", "c": "s", "b": "c", "u": "ab"}
     return any(answer.index(letter) < answer.index(sender) for letter, senders in needs.items() for sender in senders)
 

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 04 share."""
+"""Helpers that several exercises of lesson 04 share."""
 
 import math
 import random
@@ -182,5 +182,5 @@ def without_nothing(graph):
 
 
 def arrivals(graph, nodes):
-    """How many edges of these nodes lead to each node."""
+    """Count the edges of these nodes that lead to each node."""
     return Counter(to for node in nodes for to, _ in graph[node] if to is not None)

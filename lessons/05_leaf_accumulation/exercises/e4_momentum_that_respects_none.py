@@ -16,7 +16,7 @@ def check(answer, torch):
 
 
 def judge_momentum(answer, torch, shape, mu):
-    """What is wrong with steps on a parameter of one shape: a verdict, or None."""
+    """Judge steps on a parameter of one shape: a verdict, or None."""
     start = torch.rand(shape) * 2 - 1
     p, v = start.clone().requires_grad_(), torch.rand(shape) + 0.5
     count = p.numel()

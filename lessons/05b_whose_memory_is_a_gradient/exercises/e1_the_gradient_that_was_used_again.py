@@ -7,7 +7,7 @@ from lessons.shared import agree, flat
 
 
 def place(tensor):
-    """Where the numbers of a tensor begin in memory."""
+    """Return where the numbers of a tensor begin in memory."""
     return tensor.data_ptr()
 
 

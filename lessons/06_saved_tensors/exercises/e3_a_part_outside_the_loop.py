@@ -7,7 +7,7 @@ from lessons.shared import flat, leaf, near, numbers
 
 
 class Box:
-    """What a saved tensor is packed into, to count how often a pass reads it."""
+    """The box that a saved tensor is packed into, to count how often a pass reads it."""
 
     def __init__(self, tensor):
         self.tensor, self.reads = tensor, 0
@@ -89,7 +89,7 @@ def one_batch_runs(answer, torch):
 
 
 def wrong_sum(found, wanted, arrived, shape):
-    """Why w.grad is not the sum: from what each pass brought to w."""
+    """Say why w.grad is not the sum, from what each pass brought to w."""
     count, size = len(wanted), math.prod(shape)
     if len(arrived) == 1 and count > 1:
         for name, batch in (("last only", wanted[-1]), ("first only", wanted[0])):

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 06 share."""
+"""Helpers that several exercises of lesson 06 share."""
 
 from lessons.shared import as_number
 

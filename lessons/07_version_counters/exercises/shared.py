@@ -1,4 +1,4 @@
-"""What several exercises of lesson 07 share."""
+"""Helpers that several exercises of lesson 07 share."""
 
 import re
 

@@ -28,7 +28,7 @@ def random_mask(torch, samples, hidden):
 
 
 def check_one_step(answer, torch, samples, inputs, hidden):
-    """What is wrong with a step of a network of this size: a verdict, or None."""
+    """Judge a step of a network of this size: a verdict, or None."""
     x, t, parameters = small_network(torch, torch.float64, samples, inputs, hidden)
     names, tensors = list(parameters), list(parameters.values())
     mask = random_mask(torch, samples, hidden)
@@ -84,7 +84,7 @@ def unmasked(torch, x, t, values, mask):
 
 
 def judge_move(name, move, was, slopes, unseen):
-    """What is wrong with the way that one parameter has gone: a verdict, or None.
+    """Judge the way that one parameter has gone: a verdict, or None.
 
     unseen: gradients for W1 of steps that hide the mask from backward.
     """

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 08 share."""
+"""Helpers that several exercises of lesson 08 share."""
 
 from coursekit.judge.exercise import almost, not_yet
 

@@ -8,7 +8,7 @@ WAYS = {"detach": lambda x: x.detach(), ".data": lambda x: x.data, "clone": lamb
 
 
 def read(answer):
-    """What each of the three ways prints."""
+    """Read what each of the three ways prints."""
     return [number_or_error(each) for each in answer] if isinstance(answer, list | tuple) and len(answer) == 3 else None
 
 

@@ -30,7 +30,7 @@ def truth(torch):
 
 
 def what_to_look_at(answer, truth):
-    """How many entries are right, and which are not."""
+    """Say how many entries are right, and which are not."""
     wrong = [name for name, one, other in zip(PRODUCTS, read(answer), truth, strict=True) if one != other]
     return (f"{3 - len(wrong)} of 3 are right; look again at {', '.join(wrong)}. Which of the two factors leads back "
             "to x? Each that does adds the value of the other one, which is 3.")  # fmt: skip

@@ -58,7 +58,7 @@ def check(answer, torch):
 
 
 def judged_passes(task, rows):
-    """What was wrong with the forward passes."""
+    """Judge the forward passes."""
     if not task.rows:
         return not_yet("The network that you were given, or a copy of it, was never called on the data.")
     if any(task.woken):
@@ -73,14 +73,14 @@ def judged_passes(task, rows):
 
 
 def judged_traces(task, state):
-    """What was left behind. (The guard looks at the modes.)"""
+    """Judge what was left behind. (The guard looks at the modes.)"""
     if state != {name: flat(value) for name, value in task.net.state_dict().items()}:
         return not_yet("Parameters or buffers of the network are not what they were before.")
     return None
 
 
 def judged_numbers(task, returned, rows):
-    """What was wrong with the pair that came back."""
+    """Judge the pair that came back."""
     if not isinstance(returned, (tuple, list)) or len(returned) != 2:
         return not_yet("Two numbers should come back: the mean loss, and the share of right answers.")
     if any(isinstance(value, task.torch.Tensor) for value in returned):

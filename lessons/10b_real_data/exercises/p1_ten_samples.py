@@ -25,7 +25,7 @@ def truth(torch):
 
 
 def compared(answer, wanted):
-    """Which of the four numbers are right."""
+    """Say which of the four numbers are right."""
     names = ("calls while the loader is made", "calls in the loop", "batches", "rows of the last batch")
     found = some_numbers(4)(answer)
     right = [name for name, one, other in zip(names, found, wanted, strict=True) if one == other]

@@ -6,7 +6,7 @@ from lessons.shared import names_among
 
 
 def end(torch, **settings):
-    """Where thirty steps in the question's valley end."""
+    """Return where thirty steps in the question's valley end."""
     p = torch.tensor([10.0, 1.0], requires_grad=True)
     optimizer = torch.optim.SGD([p], lr=0.018, **settings)
     for _ in range(30):

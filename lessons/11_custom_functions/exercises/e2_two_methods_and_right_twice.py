@@ -79,7 +79,7 @@ def right_twice(torch, apply, x, y):
 
 
 def why_not_twice(torch, answer, separate):
-    """Which mistake leaves the second derivatives wrong."""
+    """Name the mistake that leaves the second derivatives wrong."""
     x, y = scalar(torch, 2), scalar(torch, 3)
     out = answer.apply(x, y, 4.0)
     kept = slots_of(out.grad_fn)

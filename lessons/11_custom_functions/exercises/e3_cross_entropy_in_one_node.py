@@ -15,7 +15,7 @@ from lessons.shared import array
 
 
 def softmax_and_loss(torch, scores, targets):
-    """What the Function should know: the probabilities, a table with 1 at the right answers, and the loss."""
+    """Compute what the Function should know: the probabilities, a table with 1 at the right answers, and the loss."""
     right = torch.nn.functional.one_hot(targets, scores.shape[1]).to(scores.dtype)
     log_p = scores.detach().log_softmax(1)
     return log_p.exp(), right, -(log_p * right).sum() / len(scores)

@@ -7,7 +7,7 @@ from lessons.shared import names_among
 
 
 def answers(torch):
-    """What the four backward methods return, given grad."""
+    """Return what the four backward methods return, given grad."""
     return {
         "A": lambda grad: (grad, None),
         "B": lambda grad: (torch.zeros(2), torch.zeros(()), 0.0),

@@ -18,7 +18,7 @@ NO_HISTORY, NOT_WANTED = "does not require grad and does not have a grad_fn", "d
 
 
 def potential(torch, x, weight):
-    """What forward of 11b.4 computes before the threshold."""
+    """Compute what forward of 11b.4 computes before the threshold."""
     return torch.nn.functional.conv1d(x, weight, padding=weight.shape[2] - 1)[:, :, : x.shape[2]]
 
 

@@ -6,7 +6,7 @@ from lessons.shared import agree, as_number, leaf
 
 
 def truth(torch):
-    """What the first hook is given, what the second, and what retain_grad() keeps."""
+    """Return what the first hook is given, what the second, and what retain_grad() keeps."""
     seen, x = [], leaf(torch, [1.0, -1.0])
     h = x * 3
     h.register_hook(lambda grad: seen.append(("before", grad.tolist())))

@@ -7,7 +7,7 @@ from lessons.shared import array
 
 
 class Boom(Exception):
-    """What a pass of the check fails with."""
+    """The error that a pass of the check fails with."""
 
 
 def turned(torch):

@@ -8,7 +8,7 @@ from lessons.shared import flat, near
 
 
 class Boom(Exception):
-    """What a pass of the check fails with."""
+    """The error that a pass of the check fails with."""
 
 
 def logged_model(torch, filled=("first", "bias", "gain"), masking=True):

@@ -8,7 +8,7 @@ from lessons.shared import agree, as_number, flat
 
 
 def truth(torch):
-    """What `grad_input[0]` is in a full hook, and in an old one."""
+    """Return what `grad_input[0]` is in a full hook, and in an old one."""
     found = []
 
     class Square(torch.nn.Module):

@@ -8,7 +8,7 @@ from lessons.shared import as_number
 
 
 def truth(torch):
-    """How many gradients are in grad_input of an old hook of a linear layer with a bias."""
+    """Count the gradients in grad_input of an old hook of a linear layer with a bias."""
     found, layer = [], torch.nn.Linear(2, 3)
     layer.register_backward_hook(lambda module, grad_input, grad_output: found.append(len(grad_input)))
     with warnings.catch_warnings(action="ignore"):

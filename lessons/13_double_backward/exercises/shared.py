@@ -1,4 +1,4 @@
-"""What several exercises of lesson 13 share."""
+"""Helpers that several exercises of lesson 13 share."""
 
 import contextlib
 import gc

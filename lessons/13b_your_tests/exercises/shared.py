@@ -1,4 +1,4 @@
-"""What the exercises of part 13b share: the engine with a defect, and which tests notice it."""
+"""Helpers that the exercises of part 13b share: the engine with a defect, and which tests notice it."""
 
 from coursekit.judge.discovery import import_from_lessons
 from coursekit.judge.exercise import error_text
@@ -14,7 +14,7 @@ def noticed(defect, tests):
 
 
 def unfit(test):
-    """What a test says of the finished engine, which has no defect; "" if it passes."""
+    """Return what a test says of the finished engine, which has no defect; "" if it passes."""
     try:
         test(stage.engine())
     except Exception as error:

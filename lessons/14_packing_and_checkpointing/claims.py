@@ -272,14 +272,14 @@ def test_c14_10_batch_norm(torch):
 
 def test_c14_11_the_second_run(torch):
     """A second run that saves fewer tensors, or tensors of another shape or dtype, raises CheckpointError, and
-    debug=True names the operations of both runs; one that saves other numbers, or would save more tensors, is not
-    noticed."""
+    debug=True names the operations of both runs; one that saves other numbers, or would go on to save more
+    tensors, is not noticed."""
     error = torch.utils.checkpoint.CheckpointError
 
-    def gradient(first, second, debug=False):
+    def gradient(first, second, **options):
         """Run the part `first`, and in backward the part `second`."""
         parts, x = iter((first, second)), leaf(torch)
-        y = checkpoint(torch, lambda h: next(parts)(h), x, use_reentrant=False, debug=debug)
+        y = checkpoint(torch, lambda h: next(parts)(h), x, use_reentrant=False, **options)
         y.sum().backward()
         return x.grad
 
@@ -288,7 +288,7 @@ def test_c14_11_the_second_run(torch):
 
     for debug in (False, True):
         with pytest.raises(error) as caught:
-            gradient(deep, lambda h: h.sin(), debug)
+            gradient(deep, lambda h: h.sin(), debug=debug)
         said = str(caught.value).lower()
         if not debug:
             assert "number of tensors saved during forward: 2" in said
@@ -301,5 +301,7 @@ def test_c14_11_the_second_run(torch):
     for other in (lambda h: h[:1].sin(), lambda h: h.double().sin()):
         with pytest.raises(error, match="different metadata"):
             gradient(lambda h: h.sin(), other)
+    with pytest.raises(error, match="save more tensors"):
+        gradient(lambda h: h.sin(), deep, early_stop=False)
     for other in (lambda h: (h * 100).sin(), deep):
         assert not torch.allclose(gradient(lambda h: h.sin(), other), leaf(torch).detach().cos())

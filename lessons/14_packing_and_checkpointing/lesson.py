@@ -15,7 +15,7 @@
 #
 # **Your network is too large for the memory of your machine. A colleague shows you a function called `checkpoint`. You write `h = checkpoint(encoder, x)` instead of `h = encoder(x)`, and what the encoder computes need not be stored. The memory falls to almost nothing, the loss falls, and you go home. A week later you compare the files. Every weight of the encoder is, to the last digit, what it was on the first day.**
 #
-# Nothing is wrong with the idea. A saved tensor is only a *promise* that backward will get certain numbers, and a promise can be kept in many ways. The numbers may wait in fewer bits, or in a file. They need not wait at all if they can be computed a second time. But if you take over the promise, you also take over what PyTorch did for you to keep it.
+# Nothing is wrong with the idea. A saved tensor is only a *promise* that backward will get certain numbers, and a promise can be kept in many ways. The numbers may wait in fewer bits, or in a file. They need not wait at all if they can be computed a second time. But if you keep the promise yourself, you also have to do what PyTorch did for you.
 #
 # After this lesson you can
 #
@@ -62,7 +62,7 @@ L.stage.trainings(torch, network, {"as usual": plain, "with checkpoint": changed
 #
 # With the changed line the nodes hold next to nothing, and the loss falls. But it stays far above the other curve, and the first weights of the encoder have not moved at all. The head has learned what a head can learn from features that never change.
 #
-# There was no error. There were two warnings, among all the other lines of the log. We will read them when you know how a checkpoint works.
+# There was no error. There were two warnings, among all the other lines of the log. We will read them when you know how a checkpoint works, and for that you need to know what a node can hold.
 #
 # ## What may a node hold instead of a tensor?
 #
@@ -112,6 +112,8 @@ L.run(two_passes, after="14.p1")
 # - While `pack` runs, recording is off. What it computes leaves no nodes.
 # - `unpack` was called when a slot was read. Nothing remembers what it returned, so the second pass called it three times more.
 # - Both passes ran outside of the block. That makes no difference. The pair belongs to the slots that were filled inside of the block, for as long as these slots live.
+#
+# (Our `pack` returns `tensor.detach()`. If it returned `tensor` itself, a result and its node could keep each other alive: part [14b](14b_what_packing_costs.ipynb).)
 #
 # > **The rule.** With saved-tensor hooks a node holds what `pack` returned, and its formula reads what `unpack` returns, at each reading anew.
 
@@ -247,21 +249,23 @@ draw(usual, checkpointed, detail=0)
 #
 # A pass that begins while another pass is running is called **re-entrant**: the engine is entered a second time.
 #
-# The missing arrow is a weakness. `torch.autograd.grad` hands gradients back and stores none, so it looks for a way to `w` in the large graph. We also try PyTorch's own `checkpoint`. Its argument `use_reentrant` chooses between two forms, and with True it is written like our Function:
+# The missing arrow is a weakness. `torch.autograd.grad` hands gradients back and stores none, so it looks for a way in the large graph. We also try PyTorch's own `checkpoint`. Its argument `use_reentrant` chooses between two forms, and with True it is written like our Function:
 
 # %% tags=["C14.5"]
-def gradient_of_w(run):
-    return torch.autograd.grad(run(part, x).sum(), w)
+def gradient_of(leaf, run):
+    return torch.autograd.grad(run(part, x).sum(), leaf)
 
 
 def reentrant(part, *arguments):
     return checkpoint(part, *arguments, use_reentrant=True)
 
 
-L.run(gradient_of_w, Checkpoint.apply)
-L.run(gradient_of_w, reentrant)
+L.run(gradient_of, w, Checkpoint.apply)
+L.run(gradient_of, x, reentrant)
 
 # %% [markdown]
+# There is no way to `w`. PyTorch's re-entrant form refuses `autograd.grad` altogether, even for `x`, to which there is a way.
+#
 # > **The rule.** A checkpoint puts aside the input of a part, and in backward it runs the part again to get everything else. The re-entrant form is one node, which knows the arguments and not the weights inside.
 #
 # ## Could saved-tensor hooks do it as well?
@@ -283,7 +287,7 @@ def checkpoint_by_hooks(part, *arguments):
 
 
 # %% tags=["C14.5"]
-L.run(gradient_of_w, checkpoint_by_hooks)
+L.run(gradient_of, w, checkpoint_by_hooks)
 L.run(lambda: draw(checkpoint_by_hooks(part, x)))
 
 # %% [markdown]
@@ -362,12 +366,12 @@ for way in (A, B, C, D, E):
 # - **E** silences an error, if there is one, and brings no history back (lesson 02).
 # - **A** runs the part with recording on. Each operation decides for itself, `a @ W` has an operand that requires a gradient, and all is as it would be without a checkpoint.
 #
-# A and C are also the cures if the input *cannot* require a gradient, such as the word numbers of a language model. The warning that D and E show is the second one in the story's log.
+# A and C are also the cures if the input *cannot* require a gradient, such as the token numbers of a language model, which are integers. The warning that D and E show is the second one in the story's log.
 #
 # > **The rule.** In the re-entrant form the tensors among the arguments decide whether there is a node. In the form with hooks each operation decides.
 
 # %% [markdown]
-# If the *whole* network is checkpointed, you are luckier. Then the loss has no history at all, and that is an old error:
+# Now the *whole* network is in the checkpoint:
 
 # %% tags=["C14.7", "P24"]
 def all_of_it():
@@ -376,7 +380,10 @@ def all_of_it():
     loss.backward()
 
 
-L.run(all_of_it)
+L.run(all_of_it, after="14.p3")
+
+# %% [markdown] tags=["tells"]
+# Here you are luckier. The loss has no history at all, and that is an old error.
 
 # %% [markdown]
 # And here is the story again, with the argument:
@@ -386,16 +393,21 @@ def cured(encoder, samples):
     return checkpoint(encoder, samples, use_reentrant=False)
 
 
-L.stage.trainings(torch, network, {"as usual": plain, "with use_reentrant=False": cured})
-L.stage.peaks(torch, network, (0, 1, 2))
+L.run(L.stage.trainings, torch, network, {"as usual": plain, "cured": cured}, after="14.p3")
+
+# %% [markdown] tags=["tells"]
+# The two losses are the same to the last digit, and the first weights have moved.
 
 # %% [markdown]
-# The two losses are the same to the last digit, and the first weights have moved.
-#
-# And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So the ledger reports too little here, as the last line of its table says. The lines "of activations" count by other means: an activation counts until its memory is let go.
-#
+# And the memory? The ledger looks at the slots of nodes, and this form keeps its tensors in lists of its own. So the ledger reports too little here, as the last line of its table says. `L.stage.peaks` counts by other means: an activation counts until its memory is let go.
+
+# %% tags=["P24"]
+L.run(L.stage.peaks, torch, network, (0, 1, 2), after="14.p3")
+
+# %% [markdown] tags=["tells"]
 # With one checkpoint around the whole encoder the peak is what it was. The second run needs all activations at once, after all. So the colleague's line would have saved nothing at the peak. Its few bytes were the sign that the encoder was left out. With two checkpoints, of three layers each, it is 4 activations instead of 6. Where to put them is the question of part [14c](14c_memory_against_time.ipynb).
-#
+
+# %% [markdown]
 # ## Is a checkpoint checked as a saved tensor is?
 #
 # In this part the slope is 2 · a · w, so for a = 2 and w = 3 it is 12. Between forward and backward the weight is doubled in place. An optimizer does this if `step()` comes too early.
@@ -499,7 +511,7 @@ L.run(agrees, with_hooks, after="14.p5")
 # PyTorch's `checkpoint`, in both forms, notes the state of the random numbers before the first run. It sets it back for the second one. (`preserve_rng_state=False` switches this off, to save a little time.)
 
 # %% [markdown]
-# Which random numbers are these? Those of `torch` itself. Here the numbers come from a generator of our own:
+# In the next two programs the numbers come from a generator of our own:
 
 # %% tags=["C14.9"]
 generator = torch.Generator()
@@ -514,29 +526,15 @@ def drawn_outside(part, x):
     return checkpoint(lambda h, noise: h * noise, x, noise, use_reentrant=False)
 
 
-L.run(agrees, with_hooks, noisy)
-L.run(agrees, drawn_outside)
+L.run(agrees, with_hooks, noisy, after="14.p5")
+L.run(agrees, drawn_outside, after="14.p5")
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # `checkpoint` does not know this generator, nor NumPy's, nor Python's `random`. The cure is `drawn_outside`: draw outside of the checkpoint, and give the numbers to it as an argument.
 #
-# Random numbers are not the only thing that a second run meets in another state. `BatchNorm` counts the batches that it has seen, and moves its running mean a little with each. Here is one training step:
-
-# %% tags=["C14.10"]
-def one_step(run):
-    norm, x = nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
-    run(norm, x).sum().backward()
-    print(f"{norm.num_batches_tracked.item()} batches seen, running mean {norm.running_mean.item():.2f}")
-
-
-L.run(one_step, lambda norm, x: norm(x))
-L.run(one_step, with_hooks)
+# > **The rule.** `checkpoint` sets back the random numbers of torch for the second run, and no others.
 
 # %% [markdown]
-# In a checkpoint it has seen the one batch twice. The gradients are right, since in training the statistics of the batch are used. But the running mean moves twice in each step, and you use it when you evaluate. So leave such a module outside. (`LayerNorm` and `GroupNorm` count nothing, and may stay.) The same is true of everything else that your code changes while it runs: counters, caches, lists that you append to.
-#
-# > **The rule.** The second run must meet what the first one met. `checkpoint` sets back the random numbers of torch, and nothing else.
-#
 # ### Exercise: repair the noise
 #
 # **14.2 · Repair the noise** (5 minutes). A block multiplies its result by noise from the caller's generator. (`w` is square, so the noise has the shape of `h`.) Without the checkpoint its gradients are right, with it they are not. Repair it: the same output as now, gradients that belong to it, and the result of `tanh` still not stored until backward.
@@ -554,7 +552,22 @@ def noisy_block(torch, h, w, generator):
 L.check("14.2", noisy_block)
 
 # %% [markdown]
-# ## What if the second run does something else?
+# ## What else may be different in the second run?
+#
+# `BatchNorm` counts the batches that it has seen, and moves its running mean a little with each. Here is one training step:
+
+# %% tags=["C14.10"]
+def one_step(run):
+    norm, x = nn.BatchNorm1d(1), torch.tensor([[1.0], [3.0]], requires_grad=True)
+    run(norm, x).sum().backward()
+    print(f"{norm.num_batches_tracked.item()} batches seen, running mean {norm.running_mean.item():.2f}")
+
+
+L.run(one_step, lambda norm, x: norm(x))
+L.run(one_step, with_hooks)
+
+# %% [markdown]
+# In a checkpoint it has seen the one batch twice. The gradients are right, since in training the statistics of the batch are used. But the running mean moves twice in each step, and you use it when you evaluate. So leave such a module outside. (`LayerNorm` and `GroupNorm` count nothing, and may stay.) The same is true of everything else that your code changes while it runs: counters, caches, lists that you append to.
 #
 # Now a flag changes between the two runs, once from True to False and once from False to True. It might as well be a counter, or a cache that is filled in the meantime.
 
@@ -568,10 +581,10 @@ def changing(h):
     return h.sin()
 
 
-def two_runs(first, second, debug=False):
+def two_runs(first, second, **options):
     x = torch.tensor([0.5, 1.0], requires_grad=True)
     settings["deep"] = first
-    y = checkpoint(changing, x, use_reentrant=False, debug=debug)
+    y = checkpoint(changing, x, use_reentrant=False, **options)
     settings["deep"] = second
     y.sum().backward()
     print("gradient:", x.grad, " right:", x.detach().cos())
@@ -579,9 +592,12 @@ def two_runs(first, second, debug=False):
 
 L.run(two_runs, True, False)
 L.run(two_runs, False, True)
+L.run(lambda: two_runs(False, True, early_stop=False))
 
 # %% [markdown]
-# The first program raises: the second run has saved fewer tensors than the first. A tensor of another shape, dtype or device raises as well. The second program has no error, and its gradient is wrong. Its second run would save *more* tensors, but `checkpoint` stops it as soon as it has as many as it needs. The numbers themselves are not compared either, because for that the first ones would have to be stored.
+# The first program raises, because the second run has saved fewer tensors than the first. A tensor of another shape, dtype or device raises as well.
+#
+# The second program has no error, and its gradient is wrong. Its second run would save *more* tensors, but `checkpoint` stops it as soon as it has as many as it needs. With `early_stop=False`, in the third program, the second run goes on to its end, and raises. The numbers themselves are not compared in any case, because for that the first ones would have to be stored.
 #
 # The error says *that* the two runs differ, and not where. For this there is `debug=True`: both runs are written down, operation by operation. This is our engine's report:
 
@@ -594,7 +610,7 @@ except torch.utils.checkpoint.CheckpointError as error:
 # %% [markdown]
 # Read the two lists side by side, and look for the first line in which they differ. The line of your program stands beside it. (PyTorch's report has some hundred lines, because it gives the whole stack of calls for each operation. The two lists stand near its end, under "Log of operators in the original forward and recomputation".)
 #
-# > **The rule.** A `CheckpointError` means that the second run saved too few tensors or tensors of another form. Other numbers, and a second run that would save more, are not noticed.
+# > **The rule.** The second run must meet what the first one met. A `CheckpointError` says that it saved too few tensors or tensors of another form. Other numbers are not noticed, and more tensors only with `early_stop=False`.
 #
 # ## Exercises: more, if you like
 #
@@ -631,7 +647,7 @@ L.check("14.3", run_in_segments)
 # - **C14.8** A tensor argument that was overwritten raises when the second run begins; a tensor that the function finds elsewhere is used with its new numbers.
 # - **C14.9** checkpoint gives both runs the same random numbers of torch; with numbers from a generator of one's own the gradient is wrong without an error.
 # - **C14.10** BatchNorm inside of a checkpoint counts each training batch twice.
-# - **C14.11** A second run that saves fewer tensors, or tensors of another shape or dtype, raises CheckpointError, and debug=True names the operations of both runs; one that saves other numbers, or would save more tensors, is not noticed.
+# - **C14.11** A second run that saves fewer tensors, or tensors of another shape or dtype, raises CheckpointError, and debug=True names the operations of both runs; one that saves other numbers, or would go on to save more tensors, is not noticed.
 #
 # **A recipe.** `checkpoint(block, h, use_reentrant=False)`. Random numbers from torch, or drawn outside. Backward before everything that writes into weights. Then compare the gradients with those of one step without a checkpoint, from the same seed.
 #

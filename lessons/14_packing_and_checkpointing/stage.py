@@ -24,7 +24,7 @@ def trainings(torch, network, ways, ask_ledger=False, steps=60):
                 losses.append(loss.item())
         moved = (encoder[0].weight - before).abs().max().item()
         print(f"{name}: loss {losses[0]:.4f}, at the end {losses[-1]:.4f}; "
-              f"the first weights have moved by up to {moved:.2f}"
+              f"the first weights have moved by up to {moved:.2g}"
               + (f"; {held.peak:,} bytes saved at the peak" if ask_ledger else ""))  # fmt: skip
         lines[name] = dict(enumerate(losses, 1))
     return chart({"loss, step by step": lines}, across="step", up="loss")

@@ -23,7 +23,7 @@
 # - write a pair that keeps no result alive for too long;
 # - estimate whether it pays to move saved tensors to a slower memory.
 #
-# **Minutes** 46, and 6 for more exercises · **Needs** lesson 14 · **Out of scope** memory of weights and optimizers, 8-bit formats
+# **Minutes** 49, and 6 for more exercises · **Needs** lesson 14 · **Out of scope** memory of weights and optimizers, 8-bit formats
 #
 # [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb) · [14c Memory against time →](14c_memory_against_time.ipynb)
 
@@ -316,22 +316,29 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # ## What does it cost to move saved tensors out and back?
 #
-# On a GPU the usual place to wait is the memory of the computer around it, which is larger and slower. PyTorch has this pair ready made, as `torch.autograd.graph.save_on_cpu()`. This is called *offloading*. It computes nothing twice. But every saved byte is moved twice, as the last line above shows, and the pass waits if the bus is slower than the layers.
+# On a GPU the usual place to wait is the memory of the computer around it, which is larger and slower. PyTorch has this pair ready made, as `torch.autograd.graph.save_on_cpu()`. This is called *offloading*. It computes nothing twice. But every saved byte is moved twice, as the last line above shows. (`save_on_cpu` packs leaves, too, so the weights are moved as well. And it waits for each move, unless you say `pin_memory=True`.)
 #
-# When is it? Take a block with GELU that is n wide, with b rows. It saves 5 activations of 4 · b · n bytes. Moved out and back, that is 40 · b · n bytes. In a training step it computes 3 products, one in forward and two in backward, of 2 · b · n² operations each. That is 6 · b · n² operations. The bus keeps up if
+# At best the moves take place beside the computing. Then the pass waits only if the bus is slower than the layers.
+#
+# When is it slower? Take a block with GELU that is n wide, with b rows. It saves 5 activations of 4 · b · n bytes. Moved out and back, that is 40 · b · n bytes. In a training step it computes 3 products, one in forward and two in backward, of 2 · b · n² operations each. That is 6 · b · n² operations. The bus keeps up if
 #
 # 40 · b · n / (bytes per second) ≤ 6 · b · n² / (operations per second).
 #
 # The batch b cancels out, and one n. What is left says how wide the layers must be:
 
 # %%
-for name, operations, bus in (("a laptop's processor", 1e11, 1e10), ("a GPU", 1e13, 2.5e10), ("a fast GPU", 1e14, 2.5e10)):
-    print(f"{name}: layers at least {40 / 6 * operations / bus:,.0f} wide")
+def wide_enough(operations, bus):
+    print(f"layers at least {40 / 6 * operations / bus:,.0f} wide")
+
+
+L.run(wide_enough, 1e11, 1e9)  # a laptop, and its disk
+L.run(wide_enough, 1e13, 2.5e10)  # a GPU, and the memory of its computer
+L.run(wide_enough, 1e14, 2.5e10)  # a faster GPU
 
 # %% [markdown]
-# (The speeds are only of the right size. Put in those of your machine.) A larger batch does not help, and a faster GPU on the same bus makes it worse. So people offload wide layers, and only some of what those save.
+# (The speeds are of the right order and no more. Put in those of your machine.) A larger batch does not help, and a faster GPU on the same bus makes it worse. So people offload wide layers, and only some of what these save.
 #
-# > **The rule.** Offloading moves each saved byte twice. It costs no time as long as the layers are wide enough for the bus.
+# > **The rule.** Offloading moves each saved byte twice. It costs little time if the layers are wide enough for the bus, whatever the batch.
 #
 # ## Exercises: more, if you like
 #

@@ -232,7 +232,7 @@ L.run(still_there, as_it_is, lambda loss: loss.backward(retain_graph=True), afte
 # %% [markdown]
 # ### Exercise: half of a double
 #
-# **14b.1 · Half of a double** (10 minutes). A network computes in float64, and what it saves shall wait in float32. Somebody has posted a pair for it, in which three things are wrong. Return a pair `(pack, unpack)` with which
+# **14b.1 · Half of a double** (10 minutes). A network computes in float64, and what it saves should wait in float32. Somebody has posted a pair for it, in which three things are wrong. Return a pair `(pack, unpack)` with which
 #
 # - everything in float64 that was *computed* is held in half the bytes, also if it is small;
 # - leaves, and what is not in float64, are not copied;

@@ -763,7 +763,7 @@ draw(y)
 # %% [markdown]
 # **Notice:** `y` hangs on the node `SquashBackward`, as every result hangs on its node. And a drawer of the node says that it holds a tensor which was put on `ctx` by hand: this very `y`. That is a ring. The result holds the node, and the node holds the result.
 #
-# Python frees an object when the last reference to it is gone. In a ring, that never happens. Only the garbage collector can open a ring. It finds this one, because the node of a custom Function is a Python object. (The ring of a pack hook, in lesson 14, goes through a node made in C++, and PyTorch's collector does not find it.) But the collector runs when many Python *objects* have been made. It does not know how large their memory is. On a GPU, a hundred forgotten results may be gigabytes.
+# Python frees an object when the last reference to it is gone. In a ring, that never happens. Only the garbage collector can open a ring. It finds this one, because the node of a custom Function is a Python object. (The ring of a pack hook, in part 14b, goes through a node made in C++, and PyTorch's collector does not find it.) But the collector runs when many Python *objects* have been made. It does not know how large their memory is. On a GPU, a hundred forgotten results may be gigabytes.
 #
 # **16.4 · Close the leak** (10 minutes). Repair the Function. Afterwards no result outlives its last name, with backward or without; the gradient is right, also the second derivative; and if somebody writes into `x` or `y` between forward and backward, there is never a wrong gradient without an error.
 

@@ -39,44 +39,39 @@ EXERCISE = WhichHappens(
     hints=(
         "For each program: what does the node of sin hold at the end of forward? What will be read in backward, and "
         "which numbers are in it by then?",
-        "Three things raise in this lesson: a pack that writes, an unpack that returns no tensor, and an argument of a "
-        "checkpoint that was overwritten. A fourth one is old: a loss without a history.",
+        "Three things raise in this lesson: a pack that writes, an unpack that returns no tensor, and an argument of "
+        "a checkpoint that was overwritten. A fourth one is old: a loss without a history.",
     ),
     why="A holds a copy, B an alias that is overwritten. C holds nothing, and unpack has the right numbers. D returns "
-        "a "
-    "list, E writes. F overwrites an argument, which is checked; G something that the function finds outside, which is "
-    "not. H has no argument that requires a gradient, so there is no node.",
+    "a list, E writes. F overwrites an argument, which is checked; G something that the function finds outside, which "
+    "is not. H has no argument that requires a gradient, so there is no node.",
     right={"A": "fine", "B": "silently wrong", "C": "fine", "D": "raises at backward", "E": "raises now",
            "F": "raises at backward", "G": "silently wrong", "H": "raises at backward"},
     measure=lambda torch, letter: what_happens(PROGRAMS[letter], torch),
-    shown="you can say what a slot or a checkpoint reads in backward, and who checks it.",
+    shown="you can say what a slot or a checkpoint reads in backward, and what is checked.",
     mistakes=(
         Mistake("no copy", "A: h was overwritten, but the node holds a copy of its own, made before.",
                 {"A": ("silently wrong", "raises at backward")}),
-        Mistake("still checked", "B: the alias shares the counter with h. But with hooks nobody compares it.",
+        Mistake("still checked", "B: the alias shares the counter with h. But with hooks no version is compared.",
                 {"B": "raises at backward"}),
         Mistake("alias", "B: detach() copies nothing. The node reads what h holds in backward.", {"B": "fine"}),
-        Mistake("nothing held", "C: the node holds None, that is true. But the formula reads what unpack returns, and "
-                "these are the numbers that sin was given.", {"C": ("raises at backward", "silently wrong")}),
-        Mistake("a list will do", "D: unpack must return a tensor, and a list is none.",
+        Mistake("nothing held", "C: it is true that the node holds None. But the formula reads what unpack returns, "
+                "and these are the numbers that sin was given.", {"C": ("raises at backward", "silently wrong")}),
+        Mistake("a list will do", "D: unpack must return a tensor, and a list is not one.",
                 {"D": ("fine", "silently wrong")}),
         Mistake("pack is free", "D: what pack returns may be anything. The error comes when it is read.",
                 {"D": "raises now"}),
         Mistake("undone again", "E: pack is given the tensor with which your program goes on. Writing into it is "
-                                "refused "
-                "at once, even if unpack would undo it.", {"E": ("fine", "silently wrong", "raises at backward")}),
+                "refused at once, even if unpack would undo "
+                "it.", {"E": ("fine", "silently wrong", "raises at backward")}),
         Mistake("not looked at", "F: h is an argument of the checkpoint, so it is put aside like a saved tensor, with "
-                                 "its "
-                "version.", {"F": ("silently wrong", "fine")}),
+                "its version.", {"F": ("silently wrong", "fine")}),
         Mistake("looked at", "G: k is no argument. The second run finds it outside, with other numbers in it, and "
-                             "nobody "
-                "compares.", {"G": "raises at backward"}),
+                "nothing is compared.", {"G": "raises at backward"}),
         Mistake("old numbers", "G: nothing remembers what k was. The second run reads it anew.", {"G": "fine"}),
         Mistake("somebody will start it", "H: no tensor among the arguments requires a gradient. So there is no node, "
-                                          "and "
-                "y has no history.", {"H": ("fine", "silently wrong")}),
-        Mistake("forward refuses", "H: forward gives a warning and no error. The error comes from the call of "
-                                   "backward, "
-                "which finds no history.", {"H": "raises now"}),
+                "and y has no history.", {"H": ("fine", "silently wrong")}),
+        Mistake("forward refuses", "H: forward warns, and raises no error. The error comes from backward(), which "
+                "finds no history.", {"H": "raises now"}),
     ),
 )  # fmt: skip

@@ -85,14 +85,12 @@ EXERCISE = Exercise(
     id="14.2", kind="repair", title="Repair the noise", minutes=5, difficulty=1,
     question="A block multiplies its result by noise from the caller's generator (`w` is square, so the noise has the "
     "shape of `h`). Without the checkpoint its gradients are right, with it they are not. Repair it: the same output "
-    "as "
-    "now, gradients that belong to it, and the result of `tanh` still not stored.",
+    "as now, gradients that belong to it, and the result of `tanh` still not stored.",
     name="noisy_block", starter=STARTER,
     hints=(
         "How many times is noise drawn, and when?",
         "The generators of torch itself are set back for the second run. This one belongs to the caller. What else is "
-        "the "
-        "same in both runs?",
+        "the same in both runs?",
     ),
     solution=SOLVED,
     why="Drawn outside, the noise is drawn once, and as an argument it is put aside for the second run.",
@@ -109,26 +107,23 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake("drawn again", "The second run draws other noise, so the gradient belongs to another output. Only the "
-                               "random "
-                "numbers of torch itself are set back, whatever you say about preserve_rng_state.",
+                "random numbers of torch itself are set back, whatever you say about preserve_rng_state.",
                 STARTER.replace("use_reentrant=False", "use_reentrant=False, preserve_rng_state=True")),
         Mistake("other numbers", "The output is not the one that the caller's generator would give.",
                 STARTER.replace(", generator=generator", "")),
         Mistake("the same noise again", "The first call is right. In the second one the caller gets the same noise "
-                                        "once "
-                "more: the generator was set back or did not move on.",
+                "once more: the generator was set back or did not move on.",
                 STARTER.replace("    def block(h):\n", "    generator.manual_seed(generator.initial_seed())\n\n"
                                 "    def block(h):\n        generator.manual_seed(generator.initial_seed())\n")),
         Mistake("no checkpoint", "The gradients are right, but now the result of tanh is stored: nothing is computed "
-                                 "again "
-                "any more.",
+                "again any more.",
                 "def noisy_block(torch, h, w, generator):\n"
                 "    noise = torch.rand(h.shape, generator=generator).to(h.dtype)\n"
                 "    return torch.tanh(h @ w) * noise\n"),
         Mistake("no noise", "The noise is gone. Without it there is nothing to repair, but it was wanted.",
                 edit(" * noise\n\n", "\n\n")),
         Mistake("cut", "Nothing of the gradient reaches h and w any more.", edit("block, h, noise", "block, "
-                                                                                                    "h.detach(), noise",
+                "h.detach(), noise",
                 "h @ w", "h @ w.detach()")),
     ),
     check=check,

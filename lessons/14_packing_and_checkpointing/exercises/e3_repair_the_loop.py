@@ -123,19 +123,18 @@ SOLVED = STARTER.replace("segment(a):", "segment(a, i=i):").replace("=True", "=F
 EXERCISE = Exercise(
     id="14.3", kind="repair", title="Repair the loop", minutes=8, difficulty=2, puzzles=(24,),
     question="The loop checkpoints `layers` (a list of functions) in segments. The result is right, and the gradients "
-             "are "
-    "not. Two things are wrong. Repair both.",
+    "are not. Two things are wrong. Repair both.",
     name="run_in_segments", starter=STARTER,
     hints=(
         "`segment` runs twice: in forward and in backward. Which value has each of its names, at both times?",
         "A function looks a name up when it runs. In backward the loop is over. How do you give a function a value of "
-        "its "
-        "own?",
+        "its own?",
         "And h may be plain data. Which of the two forms needs an argument that requires a gradient?",
     ),
     solution=SOLVED,
     why="In backward every segment looks i up and finds its last value, so all of them run the last layers. A default "
-    "value is bound when the function is made. And in the re-entrant form a first segment with plain data has no node.",
+    "value is bound when the function is made. And in the re-entrant form a first segment with plain data has no "
+    "node.",
     alternatives=(
         "def run_in_segments(torch, layers, h, length):\n    def run(part, a):\n        for layer in part:\n"
         "            a = layer(a)\n        return a\n\n    for i in range(0, len(layers), length):\n"
@@ -150,24 +149,21 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake("late", "In backward each segment runs the layers of the last one: the function looks up its names "
-                        "when it runs, and by then the loop is over.", edit("segment(a, i=i):", "segment(a):")),
+                "when it runs, and by then the loop is over.", edit("segment(a, i=i):", "segment(a):")),
         Mistake("no node", "With plain data as input, the result has no history at all. In the form that you use, an "
                 "argument has to require a gradient.", edit("=False", "=True")),
         Mistake("some without a node", "Some layers get no gradient: what goes into a segment is cut off from the "
-                                       "layers "
-                "in front of it.", edit("segment, h,", "segment, h.detach(),")),
+                "layers in front of it.", edit("segment, h,", "segment, h.detach(),")),
         Mistake("the rest", "The last layers are missing: the number of layers need not be a multiple of the length.",
                 edit("len(layers), length", "len(layers) - length + 1, length")),
         Mistake("no checkpoint", "The gradients are right, but all that the layers save is held until backward.",
                 "def run_in_segments(torch, layers, h, length):\n    for layer in layers:\n        h = layer(h)\n"
                 "    return h\n"),
         Mistake("not in segments", "The gradients are right, but only a part of the layers is checkpointed. The "
-                                   "others hold "
-                "what they save until backward.",
+                "others hold what they save until backward.",
                 edit("        h = torch", "        h = segment(h) if i else torch")),
         Mistake("other segments", "The gradients are right, but what is computed again are not segments of the length "
-                                  "that "
-                "was asked for.", edit("i : i + length", "i : i + 1", "len(layers), length", "len(layers)")),
+                "that was asked for.", edit("i : i + length", "i : i + 1", "len(layers), length", "len(layers)")),
         Mistake("guard: changed a flag", "The data belongs to the caller.",
                 edit("    for i", "    h.requires_grad_()\n    for i", "=False", "=True")),
         Mistake("guard: changed a container", "",

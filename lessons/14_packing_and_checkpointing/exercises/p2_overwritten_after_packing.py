@@ -29,26 +29,25 @@ def truth(torch):
 EXERCISE = Predict(
     id="14.p2", title="Overwritten after packing", minutes=3, difficulty=2,
     question="`h` is 2 when `y = h ** 2` saves it, and is then multiplied by 10 in place. What is `x.grad` without "
-             "hooks, "
-    "with `pack = lambda t: t.detach()` and with `pack = lambda t: t.clone()`?",
+    "hooks, with `pack = lambda t: t.detach()` and with `pack = lambda t: t.clone()`?",
     hints=(
         "What does each of the three hold: h itself, its memory, or numbers of its own?",
-        "A version can only be compared by somebody who has noted it, and who knows which tensor it belongs to. After "
-        "packing, what does PyTorch know about it?",
+        "To compare a version, PyTorch must have noted it, and must know which tensor it belongs to. After packing, "
+        "what does PyTorch know?",
     ),
     solution='answer = ["error", 40, 4]',
     why="Without hooks the version is compared. With hooks nothing is compared: the alias shows the 20, and 2 · 20 = "
     "40; the copy still has the 2.",
     alternatives=('answer = ("error", 40.0, 4.0)', 'answer = ["Raises", "40", "4"]'),
     read=numbers_or_errors(3), truth=truth, wanted='A list of three is wanted, such as [1, 2, "error"].',
-    shown="who packs answers for the numbers.",
-    otherwise="Which memory does the node read in each of the three cases, and who compares a version?",
+    shown="with hooks no version is checked, so the pair must return the right numbers.",
+    otherwise="Which memory does the node read in each of the three cases, and is a version compared?",
     mistakes=(
-        Mistake("all checked", "For the copy an error would be absurd: its memory was never written to. And for the "
-                "other pair, ask who should compare: PyTorch holds only what pack returned.",
+        Mistake("all checked", "For the copy an error would be absurd: its memory was never written to. And with the "
+                "alias, what could PyTorch compare? It holds only what pack returned.",
                 ["error", "error", "error"]),
-        Mistake("alias checked", "detach() shares the version counter, that is true. But with hooks nobody notes a "
-                "version, and nobody compares.", ["error", "error", 4]),
+        Mistake("alias checked", "It is true that detach() shares the version counter. But with hooks no version is "
+                "noted, and none is compared.", ["error", "error", 4]),
         Mistake("nothing checked", "Without hooks the node has noted the version of h, and refuses.", [40, 40, 4]),
         Mistake("alias is a copy", "detach() copies nothing. It looks at the memory of h, and that holds 20 now.",
                 ["error", 4, 4], also=([4, 4, 4],)),

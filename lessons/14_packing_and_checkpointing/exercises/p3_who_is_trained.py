@@ -39,8 +39,7 @@ EXERCISE = Predict(
     id="14.p3", title="Who is trained?", minutes=4, difficulty=2, puzzles=(24,),
     question="An encoder with the weight W is checkpointed, and its input x is plain data. In which of the five lines "
     "does W get a gradient? A: use_reentrant=False. B: x.requires_grad_() first. C: W is an argument of the "
-    "checkpoint. "
-    "D: under enable_grad(). E: the result gets requires_grad_().",
+    "checkpoint. D: under enable_grad(). E: the result gets requires_grad_().",
     hints=(
         "With use_reentrant=True the large graph has one node for the encoder, or none. What decides whether apply "
         "makes a node?",
@@ -48,8 +47,7 @@ EXERCISE = Predict(
     ),
     solution='answer = ["A", "B", "C"]',
     why="Our Function gets a node if one of its tensors requires a gradient: x in B, W in C. In A every operation "
-        "decides "
-    "for itself. D and E leave the encoder without a node.",
+    "decides for itself. D and E leave the encoder without a node.",
     alternatives=('answer = {"C", "A", "B"}', 'answer = "abc"', 'answer = "A, B, C"'),
     read=names_among(*"ABCDE"), truth=truth,
     wanted='Give a list with some of the letters "A" to "E"; it may be empty.',
@@ -59,18 +57,16 @@ EXERCISE = Predict(
         Mistake("only the new form", "With use_reentrant=True a node is made too, if one of the tensors that apply is "
                 "given requires a gradient. In two of the lines one does.", ["A"]),
         Mistake("only the arguments", "A is missing. That form runs the part with recording on, so a @ W is recorded "
-                                      "like "
-                "anywhere else.", ["B", "C"]),
+                "like anywhere else.", ["B", "C"]),
         Mistake("the input alone", "B is right, and it is not the input as such: any tensor among the arguments that "
                 "requires a gradient will do.", ["A", "B"]),
         Mistake("the weight alone", "C is right, and so is another line in which apply is given a tensor that "
-                                    "requires a "
-                "gradient.", ["A", "C"]),
+                "requires a gradient.", ["A", "C"]),
         Mistake("recording was off", "Recording was on before enable_grad(), too. The Function did not record because "
                 "none of its tensors requires a gradient.", ["A", "B", "C", "D"],
                 when=lambda letters, _: "D" in letters and "E" not in letters),
-        Mistake("the flag brings it back", "E gives the flag to a tensor without history. A leaf is made, and the pass "
-                "ends there; lesson 02 had a loss like that.", ["A", "B", "C", "E"],
+        Mistake("the flag brings it back", "E gives the flag to a tensor without history. A leaf is made, and the "
+                "pass ends there; lesson 02 had a loss like that.", ["A", "B", "C", "E"],
                 when=lambda letters, _: "E" in letters and "D" not in letters),
         Mistake("all", "In the story the call was re-entrant, with plain data, and the encoder rested. Two of the "
                 "five change nothing about that.", ["A", "B", "C", "D", "E"]),

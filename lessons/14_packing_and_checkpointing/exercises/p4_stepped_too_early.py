@@ -32,32 +32,29 @@ EXERCISE = Predict(
     "`x.grad` without a checkpoint, with one whose function takes w from outside, and with one that is given w as an "
     "argument?",
     hints=(
-        "Who has saved w in each of the three cases? Who notes a version?",
-        "In the second case nobody has saved w. Where does the second run find it, and with which number in it?",
+        "In each of the three cases, is w saved, and is its version noted?",
+        "In the second case w is not saved. Where does the second run find it, and with which number in it?",
     ),
     solution='answer = ["error", 24, "error"]',
-    why="A saved tensor and an argument are put aside with their version. What a function finds outside is simply read "
-    "when it runs: 4 · 6 = 24.",
+    why="A saved tensor and an argument are put aside with their version. What a function finds outside is simply "
+    "read when it runs: 4 · 6 = 24.",
     alternatives=('answer = ("error", 24.0, "error")', 'answer = ["raises", "24", "raises"]'),
     read=numbers_or_errors(3), truth=truth, wanted='A list of three is wanted, such as [1, "error", 3].',
     shown="the second run reads the present, and only arguments are checked.",
-    otherwise="Ask of each case: is w saved, and by whom? If not, which w does the second run find?",
+    otherwise="In each case, is w saved, and by what? If not, which w does the second run find?",
     mistakes=(
         Mistake("never an error", "Without a checkpoint the product has saved w and noted its version. That is the "
-                                  "error "
-                "of lesson 07.", [24, 24, 24], also=([12, 24, 24], [12, 24, "error"], [24, 24, "error"])),
-        Mistake("always an error", "In the second case nothing has saved w: the function takes it from outside, and is "
-                "called again. Nobody could compare a version.", ["error", "error", "error"]),
+                "error of lesson 07.", [24, 24, 24], also=([12, 24, 24], [12, 24, "error"], [24, 24, "error"])),
+        Mistake("always an error", "In the second case nothing has saved w: the function takes it from outside, and "
+                "is called again. There is no version to compare.", ["error", "error", "error"]),
         Mistake("the old weight", "The second run calls the function again. It finds w as it is then, and that is 6.",
                 ["error", 12, "error"]),
         Mistake("arguments unchecked", "Arguments are put aside as a node saves tensors: with their version.",
                 ["error", 24, 24], also=(["error", 24, 12],)),
         Mistake("arguments are copied", "An argument is put aside and not copied. Two of your three entries cannot "
-                                        "both "
-                "be: does the second case find the old w, or the new one?", ["error", 12, 12]),
+                "both be: does the second case find the old w, or the new one?", ["error", 12, 12]),
         Mistake("the other way round", "The other way round: which w does PyTorch put aside, the one that a function "
-                                       "finds "
-                "outside, or the one that it is given?", ["error", "error", 24], also=(["error", "error", 12],)),
+                "finds outside, or the one that it is given?", ["error", "error", 24], also=(["error", "error", 12],)),
     ),
     reveals=("the gradient is 24",),
 )  # fmt: skip

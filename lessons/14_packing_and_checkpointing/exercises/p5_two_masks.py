@@ -34,25 +34,21 @@ EXERCISE = Predict(
     ),
     solution="answer = [500, 1000]",
     why="Our second run draws a new mask, which agrees with the first in half of the places, by accident. PyTorch "
-        "sets the "
-    "random numbers back before the second run.",
+    "sets the random numbers back before the second run.",
     alternatives=("answer = (480, 1000)", 'answer = ["500", "1000"]', "answer = [550.0, 1000.0]"),
     read=some_numbers(2), truth=truth, equal=close, wanted="A list of two numbers is wanted, from 0 to 1000.",
     shown="a second run draws again, unless the random numbers are set back.",
     otherwise="Which mask has the output, which has the gradient, and how often do the two agree?",
     mistakes=(
         Mistake("nothing happens", "The gradient of our Function comes from the second run, and that has drawn a mask "
-                                   "of its "
-                "own. Nothing in those twelve lines deals with random numbers.", [1000, 1000]),
+                "of its own. Nothing in our Function deals with random numbers.", [1000, 1000]),
         Mistake("never the same", "Two masks that have nothing to do with one another still agree in many places: "
-                                  "each has "
-                "only two possibilities.", [0, 1000]),
-        Mistake("a quarter", "It is a quarter of the places in which both have kept the number. But both may also have "
-                "dropped it.", [250, 1000]),
+                "each has only two possibilities.", [0, 1000]),
+        Mistake("a quarter", "It is a quarter of the places in which both have kept the number. But both may also "
+                "have dropped it.", [250, 1000]),
         Mistake("both wrong", "Ours, yes. But many networks have dropout in them, and PyTorch's function was written "
-                              "for "
-                "them.", [500, 500], also=([0, 500], [0, 0])),
-        Mistake("the other way round", "The other way round: which of the two could know about random numbers?",
+                "for them.", [500, 500], also=([0, 500], [0, 0])),
+        Mistake("the other way round", "The other way round. Which of the two could know about random numbers?",
                 [1000, 500], also=([1000, 0],)),
     ),
     reveals=("470 of 1000", "The second run drew a second mask"),

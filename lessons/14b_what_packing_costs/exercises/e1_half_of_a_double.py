@@ -140,11 +140,10 @@ def pair(torch):
 
 EXERCISE = Exercise(
     id="14b.1", kind="repair", title="Half of a double", minutes=10, difficulty=2,
-    question="A network computes in float64, and what it saves shall wait in float32. In the posted pair three things "
-             "are "
-    "wrong. Return a pair (pack, unpack) with which everything in float64 that was computed is held in half the bytes, "
-    "also if it is small; leaves, and what is not in float64, are not copied; everything comes back in its own type; "
-    "and nothing is kept alive in a ring. Networks in float32, and masks, must go through unchanged.",
+    question="A network computes in float64, and what it saves should wait in float32. In the posted pair three "
+    "things are wrong. Return a pair (pack, unpack) with which everything in float64 that was computed is held in "
+    "half the bytes, also if it is small; leaves, and what is not in float64, are not copied; everything comes back "
+    "in its own type; and nothing is kept alive in a ring. Networks in float32, and masks, must go through unchanged.",
     name="pair", starter=STARTER,
     hints=(
         "Ask for each kind of tensor what pack returns: a leaf, a small result, a large result, a mask, something in "
@@ -163,21 +162,19 @@ EXERCISE = Exercise(
         edit("return tensor, tensor.dtype\n        if", "return tensor.detach(), tensor.dtype\n        if"),
     ),
     mistakes=(
-        Mistake("ring", "A result that nobody has a name for any more is still alive: pack returned it as it was, "
-                        "with its "
-                "node.", edit("tensor.detach(), tensor.dtype", "tensor, tensor.dtype")),
+        Mistake("ring", "A result is still alive although it has lost its last name: pack returned it as it was, with "
+                "its node.", edit("tensor.detach(), tensor.dtype", "tensor, tensor.dtype")),
         Mistake("leaves", "A leaf is held as a second copy. It exists anyway.", edit("tensor.is_leaf", "False")),
         Mistake("data", "Data that requires no gradient is held as a second copy. It is a leaf like the weights, and "
                 "exists anyway.", edit("tensor.is_leaf", "tensor.is_leaf and tensor.requires_grad")),
         Mistake("copied for nothing", "A result in float32 is held as a second copy, which is no smaller.",
                 edit("return tensor.detach()", "return tensor.clone()")),
-        Mistake("another type", "A slot gives back another type than was saved, so the formula computes in float32, or "
-                "refuses.", edit("tensor.to(dtype)", "tensor")),
+        Mistake("another type", "A slot gives back another type than was saved, so the formula computes in float32, "
+                "or refuses.", edit("tensor.to(dtype)", "tensor")),
         Mistake("float32 becomes double", "What was float32 comes back as float64. How can unpack know which of the "
-                                          "two it "
-                "was?",
+                "two it was?",
                 edit("tensor.to(dtype)", "tensor.double() if tensor.dtype is torch.float32 else tensor")),
-        Mistake("small ones", "Small results are held in eight bytes a number. The wish was that they are halved, too.",
+        Mistake("small ones", "Small results are held in eight bytes a number. They should be halved, too.",
                 edit("!= torch.float64", "!= torch.float64 or tensor.numel() < 100")),
         Mistake("nothing saved", "What was computed in float64 is held in eight bytes a number, as without hooks.",
                 edit("tensor.float()", "tensor.detach()")),

@@ -116,19 +116,16 @@ SYMPTOMS = {"A": grows, "B": embeddings_rest, "C": other_gradients, "D": clipped
 EXERCISE = Diagnose(
     id="14b.2", title="Diagnose", minutes=6, difficulty=2, puzzles=(24,),
     question="Seven bug reports about packing and checkpoints; which of the seven changes cures each? One cures two, "
-             "and "
-    "one is not needed.",
+    "and one is not needed.",
     hints=(
         "A and E are about pack hooks: what do they hold? C, D and F are about the second run: what does it find?",
         "In B and G the weights are inside of the checkpoint. What does the large graph know of them?",
         "D and F look alike. But in D the author wants a right gradient, and in F an error.",
     ),
     why="A: a result that pack returns as it is closes a ring. B and G: the re-entrant form has one node, which knows "
-        "its "
-    "arguments only. C: a generator of one's own is not set back. D: the second run finds the clipped weight. E: a "
-    "packed "
-    "leaf is a second copy. F: only arguments have a version that is compared. (In B the table as an argument would "
-    "do, too. In G it would not: the re-entrant form refuses autograd.grad altogether.)",
+    "its arguments only. C: a generator of one's own is not set back. D: the second run finds the clipped weight. E: "
+    "a packed leaf is a second copy. F: only arguments have a version that is compared. (In B the table as an "
+    "argument would do, too. In G it would not: the re-entrant form refuses autograd.grad altogether.)",
     right={"A": "detach in pack", "B": "use_reentrant=False", "C": "draw it outside", "D": "backward first",
            "E": "leave leaves alone", "F": "give it as an argument", "G": "use_reentrant=False"},
     symptoms=SYMPTOMS,
@@ -142,13 +139,11 @@ EXERCISE = Diagnose(
         Mistake("leaves are harmless", "A: leaves have no node, so they close no ring. It is a result that does.",
                 {"A": "leave leaves alone"}),
         Mistake("another kind of hooks", "A: there is no checkpoint in this report. The hook itself returns what it "
-                                         "must "
-                "not hold.", {"A": ("use_reentrant=False", "backward first")}),
+                "must not hold.", {"A": ("use_reentrant=False", "backward first")}),
         Mistake("the order is right", "B: backward runs, and comes before the step. But there is no node that would "
-                                      "start "
-                "the second run.", {"B": "backward first"}),
-        Mistake("the default state", "C: that is the default, and it is about the random numbers of torch itself. This "
-                "generator is another one.", {"C": "preserve_rng_state=True"}),
+                "start the second run.", {"B": "backward first"}),
+        Mistake("the default state", "C: that is the default, and it is about the random numbers of torch itself. "
+                "This generator is another one.", {"C": "preserve_rng_state=True"}),
         Mistake("either form", "C: both forms run the block a second time, and both draw again.",
                 {"C": "use_reentrant=False"}),
         Mistake("the generator as an argument", "C: as an argument it is still the one generator, which has moved on "
@@ -161,8 +156,7 @@ EXERCISE = Diagnose(
         Mistake("a ring is not a copy", "E: detached or not, every weight is packed into a second copy.",
                 {"E": "detach in pack"}),
         Mistake("not the order", "F: that would give the right gradient, and the author has asked for something else: "
-                                 "to be "
-                "told if somebody writes into the mask.", {"F": "backward first"}),
+                "to be told if somebody writes into the mask.", {"F": "backward first"}),
         Mistake("not random", "F: nothing random is in it. The mask was overwritten.",
                 {"F": ("draw it outside", "preserve_rng_state=True")}),
         Mistake("one weight as an argument", "G: with all weights as arguments it would still not work: in this form "

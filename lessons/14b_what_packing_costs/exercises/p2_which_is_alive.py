@@ -32,16 +32,16 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="14b.p2", title="Which is alive?", minutes=2, difficulty=2,
-    question="The exponential saves its own result, and the result loses its only name. Is it still alive if pack "
-    "A: detaches it, B: returns it as it is, C: returns it as it is, and backward has run, D: the same with "
+    question="The exponential saves its own result, and the result loses its only name. Is it still alive if pack A: "
+    "detaches it, B: returns it as it is, C: returns it as it is, and backward has run, D: the same with "
     "retain_graph=True? Give the letters of those that are alive.",
     hints=(
         "What does the result hold, by way of its grad_fn? And what does that node hold?",
         "When does a node let go of what pack has returned?",
     ),
     solution='answer = ["B", "D"]',
-    why="In B and D the result holds its node, and the node holds the result. detach() makes another tensor, without a "
-    "node. And a node that has run lets go of what it holds, unless the graph is retained.",
+    why="In B and D the result holds its node, and the node holds the result. detach() makes another tensor, without "
+    "a node. And a node that has run lets go of what it holds, unless the graph is retained.",
     alternatives=('answer = {"D", "B"}', 'answer = "bd"', 'answer = "B, D"'),
     read=names_among(*"ABCD"), truth=truth,
     wanted='Give a list with some of the letters "A" to "D"; it may be empty.',

@@ -37,7 +37,7 @@ NAMED = {
 
 def check(answer, torch):
     if not isinstance(answer, dict):
-        return not_yet("Keep the dictionary, and put a pair of numbers in the place of each None.")
+        return not_yet("Keep the dictionary, and replace each None by a pair of numbers.")
     given = {}
     for letter in PLANS:
         pair = answer.get(letter)
@@ -61,35 +61,29 @@ def check(answer, torch):
 EXERCISE = Exercise(
     id="14c.1", kind="predict state", title="The bill", minutes=8, difficulty=2,
     question="Twelve layers, each of which saves one activation, its result. Six plans: for each, the activations at "
-             "the "
-    "peak, and how many times a layer runs in forward and backward together.",
+    "the peak, and how many times a layer runs in forward and backward together.",
     name="bill", starter='bill = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None}',
     hints=(
         "For each segment, at the moment when it is run again: how many inputs of segments are still put aside "
-        "(without "
-        "the input of the network), and how many layers does it have? The peak is the largest of these sums.",
-        "When a segment is run again, the segments behind it are done, and what they put aside is gone. So the order "
-        "of "
+        "(without the input of the network), and how many layers does it have? The peak is the largest of these sums.",
+        "When a segment is run again, the later segments are done, and what they put aside is gone. So the order of "
         "long and short segments matters.",
     ),
     solution=f"bill = {BILL!r}",
     why="B: 3 + 3. C: 1 + 6. D: three inputs and the three plain layers at the end of forward. E: the last segment "
-        "has 2 "
-    "in front of it and 6 of its own. F: 0 + 6, 1 + 4, 2 + 2: the largest is 6. Each checkpointed layer runs twice.",
+    "has 2 in front of it and 6 of its own. F: 0 + 6, 1 + 4, 2 + 2: the largest is 6. Each checkpointed layer runs "
+    "twice.",
     alternatives=(
         f"bill = { {letter: list(pair) for letter, pair in BILL.items()}!r}",
         f"bill = dict({', '.join(f'{letter}={pair!r}' for letter, pair in reversed(BILL.items()))})",
     ),
     mistakes=(
         Mistake("the input", "One too many: the input of the first segment is the input of the network, a leaf, and "
-                             "not "
-                "counted.", edit("(7, 24)", "(8, 24)")),
+                "not counted.", edit("(7, 24)", "(8, 24)")),
         Mistake("put aside only", "That is what is put aside at the end of forward. In backward a segment runs again, "
-                                  "and "
-                "then it saves all its activations.", edit("(7, 24)", "(1, 24)")),
-        Mistake("segment only", "That is what the segment saves when it runs again. Inputs of segments in front of it "
-                                "are "
-                "still put aside then.", edit("(7, 24)", "(6, 24)")),
+                "and then it saves all its activations.", edit("(7, 24)", "(1, 24)")),
+        Mistake("segment only", "That is what the segment saves when it runs again. At that moment the inputs of the "
+                "earlier segments are still put aside.", edit("(7, 24)", "(6, 24)")),
         Mistake("all at once", "Only one segment is run again at a time. When it is done, what it saved is gone.",
                 edit("'D': (6, 21)", "'D': (9, 21)")),
         Mistake("the last one runs once", "The last three layers of D are not checkpointed, so they run once.",
@@ -103,8 +97,7 @@ EXERCISE = Exercise(
                 edit("'B': (6, 24)", "'B': (6, 12)")),
         Mistake("three times", "A layer runs twice: once in forward, and once when its segment is run again.",
                 edit("'B': (6, 24)", "'B': (6, 36)")),
-        Mistake(SAME_SUM, "The longest segment is the first. When it is run again, the others are done, and "
-                          "nothing "
+        Mistake(SAME_SUM, "The longest segment is the first. When it is run again, the others are done, and nothing "
                 "else is put aside.", edit("'F': (6, 24)", "'F': (8, 24)")),
         Mistake("turned round", "The numbers are right, the other way round: first the peak, then the runs.",
                 f"bill = { {letter: pair[::-1] for letter, pair in BILL.items()}!r}"),

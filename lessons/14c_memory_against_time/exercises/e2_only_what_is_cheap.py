@@ -103,18 +103,17 @@ def gated(torch, product, h, w, g):
 
 EXERCISE = Exercise(
     id="14c.2", kind="repair", title="Only what is cheap", minutes=6, difficulty=2,
-    question="`product(h, w)` is expensive, the gate behind it is cheap. Rewrite `gated` so that the product is "
-             "computed "
-    "once, in forward and backward together, and that of what is computed only its operand `h` and its result stay in "
-    "memory. Value and gradients (of `h`, `w` and `g`) remain the same.",
+    question="`product(h, w)` is expensive, and the gate after it is cheap. Rewrite `gated` so that the product is "
+    "computed once, in forward and backward together, and that of what is computed only its operand `h` and its "
+    "result stay in memory. Value and gradients (of `h`, `w` and `g`) remain the same.",
     name="gated", starter=STARTER,
     hints=(
         "Which operations of the block save what? Which of these tensors are steps in the middle of the gate?",
         "What is computed inside of a checkpoint runs twice. What is given to it as an argument does not.",
     ),
     solution=SOLVED,
-    why="The result of the product is an argument of the checkpoint, so it is put aside and not computed again. Of the "
-    "gate nothing is saved.",
+    why="The result of the product is an argument of the checkpoint, so it is put aside and not computed again. Of "
+    "the gate nothing is saved.",
     alternatives=(
         OWN.replace("(lambda u:", "(lambda u, g:").replace("h, w))", "h, w), g)"),
         edit("(u, g)", "(u)", ", g, use", ", use"),
@@ -131,8 +130,7 @@ EXERCISE = Exercise(
                 "        return u * torch.sigmoid(g * u)\n\n"
                 "    return torch.utils.checkpoint.checkpoint(whole, h, w, g, use_reentrant=False)\n"),
         Mistake("nothing saved", "Value and gradients are right, and everything is stored as before. What is not "
-                                 "called "
-                "inside of the checkpoint is saved as usual.",
+                "called inside of the checkpoint is saved as usual.",
                 "def gated(torch, product, h, w, g):\n"
                 "    u = torch.utils.checkpoint.checkpoint(lambda u: u, product(h, w), use_reentrant=False)\n"
                 "    return u * (1 * torch.sigmoid(g * u))\n"),
@@ -146,12 +144,11 @@ EXERCISE = Exercise(
         Mistake("g is left out", "The gate has a gradient for g as well, and g does not get it.",
                 edit("product(h, w), g,", "product(h, w), g.detach(),")),
         Mistake("another gradient", "The gradients of h and w are not those of the starter: a part of the gate is "
-                                    "hidden "
-                "from backward.", edit("sigmoid(g * u)", "sigmoid(g * u.detach())")),
+                "hidden from backward.", edit("sigmoid(g * u)", "sigmoid(g * u.detach())")),
         Mistake("twice in forward", "The product runs more than once in forward already.",
                 edit("    return torch.utils", "    product(h, w)\n    return torch.utils")),
-        Mistake("another product", "Your product is not the one that was given. That one may be a kernel of which you "
-                "know nothing.", edit("product(h, w), g", "h @ w, g")),
+        Mistake("another product", "Your product is not the one that was given. The given one may be any "
+                "kernel.", edit("product(h, w), g", "h @ w, g")),
     ),
     check=check,
 )  # fmt: skip

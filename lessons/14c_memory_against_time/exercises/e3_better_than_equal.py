@@ -37,7 +37,7 @@ def check(answer, torch):
         else:
             said = f"For {n} layers the peak is {peak_of(lengths)}. "
         return named(lengths, n, said)
-    return correct("the segments behind are done when one is run again, so the front ones may be longer.")
+    return correct("the later segments are done when an earlier one is run again, so the first ones may be longer.")
 
 
 def whole_numbers(given):
@@ -68,24 +68,21 @@ def named(lengths, n, said):
 EXERCISE = Exercise(
     id="14c.3", kind="write it yourself", title="Better than equal segments", minutes=12, difficulty=3,
     question="Return the lengths of segments, first to last, for n layers that save one activation each, so that the "
-             "peak "
-    "is as small as it can be with one level of checkpoints.",
+    "peak is as small as it can be with one level of checkpoints.",
     name="plan", starter="def plan(n):\n    return ...\n",
     hints=(
-        "When the last segment is run again, all the inputs are put aside. When the first one is, none is. So which of "
-        "them may be long?",
-        "Turn the question round: with a peak of p allowed, how many layers may the first segment have, the second, "
-        "and "
-        "so on? How many is that together?",
-        "The numbers 1, 3, 6, 10, 15 … are sums of 1, 1 + 2, 1 + 2 + 3 … For an n in between, something has to be left "
-        "out.",
+        "When the last segment is run again, all the inputs are put aside. When the first one is, none is. So which "
+        "of them may be long?",
+        "Turn the question round. If a peak of p is allowed, how many layers may the first segment have, the second, "
+        "and so on? How many is that together?",
+        "The numbers 1, 3, 6, 10, 15 … are sums of 1, 1 + 2, 1 + 2 + 3 … For an n in between, something has to be "
+        "left out.",
     ),
     solution="def plan(n):\n    p = 1\n    while p * (p + 1) // 2 < n:\n        p += 1\n    lengths = []\n"
     "    while n > 0:\n        lengths.append(min(p, n))\n        n -= lengths[-1]\n        p -= 1\n"
     "    return lengths\n",
     why="In front of segment number i there are i inputs, counted from 0. So it may have p - i layers if the peak is "
-        "to be "
-    "p, and p + (p - 1) + … + 1 = p(p + 1)/2 layers fit. The peak is about √(2n), and not 2√n.",
+    "to be p, and p + (p - 1) + … + 1 = p(p + 1)/2 layers fit. The peak is about √(2n), and not 2√n.",
     alternatives=(
         "def plan(n):\n    lengths = []\n    while sum(lengths) < n:\n"
         "        lengths = [length + 1 for length in lengths] + [1]\n"
@@ -97,8 +94,8 @@ EXERCISE = Exercise(
         "            n -= length\n    return tuple(lengths)\n",
     ),
     mistakes=(
-        Mistake("equal", "Your segments are equal, as nearly as they can be. But the last one has the most "
-                "inputs in front of it, and the first one has none.",
+        Mistake("equal", "Your segments are equal, as nearly as they can be. But the last one has the most inputs in "
+                "front of it, and the first one has none.",
                 "def plan(n):\n    k = max(1, round(n**0.5))\n"
                 "    return [min(k, n - i) for i in range(0, n, k)]\n"),
         Mistake("one by one", "With segments of one layer, every activation is put aside.",

@@ -178,9 +178,9 @@ def link_inputs(graph: Graph) -> None:
     A temporary that nobody keeps is passed through. Also inputs without grad, known because they were saved.
     """
     made = {}  # (node, output) -> value whose present content that node computed
-    rewritten = False  # whether a write has given some value a history that is not in this graph
+    rewritten = False  # whether a write may have given some value another history since it was used
     for i, value in enumerate(graph.values):
-        rewritten = rewritten or bool(value.outside)
+        rewritten = rewritten or bool(value.outside or value.version)
         if value.node is not None:
             made.setdefault((value.node, value.output_nr), i)
     behind = {}  # node -> values nearest behind it
@@ -231,9 +231,15 @@ def moved_inputs(graph, node, made):
         for _, following, output in node.edges
         if following is not None and not graph.nodes[following].accumulates and (following, output) not in made
     ]
+    arrows = {(following, output) for _, following, output in node.edges}
     saved = {slot.value: None for slot in node.slots if slot.value is not None and not slot.name.startswith("result")}
-    moved = {i: None for i in saved if graph.values[i].outside}
+    moved = {i: None for i in saved if has_moved(graph.values[i], arrows)}
     return moved if len(moved) == len(unmade) else {}
+
+
+def has_moved(value, arrows):
+    """Whether a value's history now begins elsewhere than at one of these arrows' ends."""
+    return bool(value.outside) or value.node is not None and (value.node, value.output_nr) not in arrows
 
 
 def topological(nodes: list[NodeInfo]) -> list[int]:

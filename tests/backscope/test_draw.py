@@ -488,3 +488,14 @@ def test_very_many_saved_tensors(torch):
 
     assert text.count("      saved tensors[") == 8 and "and 92 more saved tensors" in text
     assert "      saved tensors[70] = others[70]: v0, now v1, STALE" in text
+
+
+def test_an_operand_that_was_overwritten_is_still_the_operand(torch):
+    """`y = h.sin()`, then writes into h: the arrow to y begins at h, not at what h was computed from."""
+    x = torch.tensor([4.0, 9.0], requires_grad=True)
+    h = x * 2
+    h.add_(1)
+    y = h.sin()
+    h.add_(1)
+
+    assert "; v0; from h; grad_fn" in str(draw(y, h, x))

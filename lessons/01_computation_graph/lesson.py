@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 01 · A computation is a graph: what points to what, and for how long?
 #
-# **Your training works. You would like to see the average loss at the end, so you add one line, `total = total + loss`: a number is added to a number. The next morning the machine is out of memory, and the error names some other line. You remove yours, and everything is well. What can a sum of numbers possibly keep?**
+# **Your training works. You would like to see the average loss on your validation set, too, so you add one line, `total = total + loss`: a number is added to a number. The next morning the machine is out of memory, and the error names some other line. You remove yours, and everything is well. What can a sum of numbers possibly keep?**
 #
 # In lesson 00 you saw that a result remembers how it was made. This lesson is about what that means for the memory of your program: which arrows really exist, what they hold on to, and when all of it goes away.
 #
@@ -24,7 +24,7 @@
 # - explain what happens to the graph when a name is used again;
 # - find the line that keeps a whole training in memory.
 #
-# **Minutes** 80, of which 25 are for your own engine, and 18 for more exercises · **Needs** lesson 00 · **Out of scope** what nodes save for later (lesson 06), the order of the backward pass (lesson 04)
+# **Minutes** 85, of which 25 are for your own engine, and 18 for more exercises · **Needs** lesson 00 · **Out of scope** what nodes save for later (lesson 06), the order of the backward pass (lesson 04)
 #
 # [← 00 Start here](00_start_here.ipynb) · [all lessons](home.ipynb) · [02 Leaves →](02_leaves.ipynb)
 
@@ -32,17 +32,14 @@
 import course_lib as torch
 from backscope import draw, ledger
 from coursekit import lesson, show
-from coursekit.judge.discovery import exercises_module
-
-pictures = exercises_module(1).pictures
-
-L = lesson(1)
 
 import gc
 import weakref
 
+L = lesson(1)
+
 # %% [markdown]
-# Here is the loop of the story, for four batches of a validation set. (Nothing is learned there, so there is no backward pass.) `ledger` counts the bytes that are saved for a backward pass.
+# Here is the loop of the story, for four batches of the validation set. Nothing is learned there, so there is no backward pass. `ledger` counts the bytes that are saved for a backward pass.
 
 
 # %%
@@ -101,28 +98,21 @@ L.run(behind, y, after="01.p1")
 # %%
 L.predict("01.p2", None)
 
-# %%
+# %% tags=["C01.1"]
 L.run(lambda: draw(y, detail=0), after="01.p2")
 
 # %% [markdown] tags=["tells"]
 # **Notice:**
 #
 # - From `y` and from `p` arrows lead to the accumulator of `w`. From `w` itself none does: a leaf has no `grad_fn`.
+# - **The thin blue arrows are for your eyes.** Memory has only the dotted ones, the dark ones and the green one.
 # - `p` is used twice. Two arrows, 0 and 1, run into one node.
-# - `q` is not there at all: it is plain, and no node has saved it. The last addition's arrow 1 leads to nothing. (`x` is plain as well. It has a box because the first product has saved it.)
+# - `q` is not there at all: it is plain, and no node has saved it. The last addition's arrow 1 leads to nothing: it is drawn as a short line that ends in a ring. (`x` is plain as well. It has a box because the first product has saved it.)
 
 # %% [markdown]
 # ## Why do the arrows run backwards?
 #
 # Because gradients do: they travel from the result to the leaves. A leaf does not know what was made of it. You cannot ask `w` which losses depend on it. You can only ask a loss whether it depends on `w`.
-
-# %% tags=["C01.1"]
-add = y.grad_fn
-square = add.next_functions[0][0]
-product = square.next_functions[0][0]
-accumulate = product.next_functions[0][0]
-assert accumulate.variable is w  # four steps from y
-print(accumulate.next_functions, w.grad_fn)  # and no step from w
 
 # %% [markdown]
 # ## Why is `x + 1` not in the graph?
@@ -131,8 +121,8 @@ print(accumulate.next_functions, w.grad_fn)  # and no step from w
 
 # %% tags=["C01.2"]
 print(q.grad_fn)
-print(add.next_functions[1])  # where q was used
-print(product.next_functions[1])  # where x was used
+print(y.grad_fn.next_functions[1])  # where q was used
+print(p.grad_fn.next_functions[1])  # where x was used
 
 # %% [markdown]
 # > **The rule.** Each recorded operation leaves one node. Its arrows lead to the nodes of its operands, in order, and to nothing for an operand that needs no gradient.
@@ -151,7 +141,7 @@ for result in (shared, repeated):
 # %% [markdown]
 # ## A function returns: what is left of its tensors?
 #
-# The function below has three local tensors, and uses the name `h` twice. `weakref.ref(t)` is a way to look at `t` without holding it: `look()` gives the tensor as long as it is alive, and None after that.
+# The function below has three local tensors, and uses the name `h` twice. `weakref.ref(t)` is a way to look at `t` without holding it: `look()` gives the tensor as long as it is alive, and None after that. (A node holds a tensor only if its rule needs it. An addition needs none. `h / 3` needs the 3, and `x * w` needs both factors.)
 
 # %%
 def run(x):  # x is a leaf that requires grad, held outside
@@ -199,7 +189,7 @@ L.run(lambda: draw(y, detail=0), after="01.p4")
 # %% [markdown] tags=["tells"]
 # **Notice:**
 #
-# - Two tensors were called `h`, one after the other. Both have a node here, and no name leads to either. The last `h` is gone: the slope of `h / 3` is made of the 3, so the division has saved nothing of `h`.
+# - Two tensors were called `h`, one after the other. Both have a node here, and no name leads to either. The last `h` is gone: the slope of `h / 3` is made of the 3, so the division has not saved `h`.
 # - There is a leaf called "unnamed 1". That is `w`. No variable holds it any more; the graph does.
 # - Nothing is left of `unused`. Arrows run from results to operands, and `y` was not computed from it.
 
@@ -208,7 +198,7 @@ L.run(lambda: draw(y, detail=0), after="01.p4")
 #
 # No. `h = h + 1` reads like a circle, as if `h` were made of itself. What happens is this: a *new* tensor is made, with a new node whose arrow leads to the old node. Then the name `h` is moved to the new tensor.
 #
-# Operands exist before an operation runs. So every arrow leads to something older, and if you follow arrows you always come to an end. The numbers in the boxes of a picture are this order; a node knows its own as `_sequence_nr()`.
+# Operands exist before an operation runs. So every arrow leads to something older, and if you follow arrows you always arrive at an end. The numbers in the boxes of a picture are this order. A node of an operation knows its own as `_sequence_nr()`. (An accumulator has no place in this order.)
 
 # %% tags=["C01.4", "C01.5"]
 h = x * 2
@@ -230,17 +220,20 @@ print(torch.autograd.grad(y2, x))  # the slope of (2x + 1)² at 4
 # ring keeps its place. The thin blue arrows are left out, since they are not in memory.
 
 # %%
-pictures(torch, "ABCDEFG")
+L.stage.pictures(torch, "F")
 
 # %% [markdown]
 # **01.1 · Give the arrows** (4 minutes). **Picture F**: for each numbered box list where its arrows lead,
 # operand by operand: a box's number, a leaf's name in quotes (for its accumulator), or `None` for an
-# arrow to nothing. (Such an arrow is drawn as a short line that ends in a ring.)
+# arrow to nothing.
 
 # %%
 arrows = {4: None, 3: None, 2: None, 1: None}
 
 L.check("01.1", arrows)
+
+# %%
+L.stage.pictures(torch, "ABCDE")
 
 # %% [markdown]
 # **01.2 · Which program was it?** (6 minutes). For each of the pictures A to E, the number of a program
@@ -261,6 +254,9 @@ programs = {"A": None, "B": None, "C": None, "D": None, "E": None}
 
 L.check("01.2", programs)
 
+# %%
+L.stage.pictures(torch, "G")
+
 # %% [markdown]
 # **01.3 · Build this graph** (5 minutes). Return a tensor with the graph of **picture G** behind it: the
 # same nodes and arrows, operand by operand.
@@ -277,9 +273,9 @@ L.check("01.3", build)
 # %% [markdown]
 # ## Who keeps whom alive?
 #
-# A result holds its node, by the dotted arrow. A node holds the nodes to which its black arrows lead. An accumulator holds its leaf, by the green arrow; this is why `w` lived on.
+# A result holds its node, by the dotted arrow. A node holds the nodes to which its dark arrows lead. An accumulator holds its leaf, by the green arrow; this is why `w` lived on.
 #
-# A tensor in between is held by nothing, unless a node has saved it. `h / 3` had saved nothing of `h`. `sin`, in the next cell, saves its operand. (And a *view* holds the tensor at which it looks, which is a matter of lesson 08.)
+# A tensor in between is held by nothing, unless a node has saved it. `h / 3` had not saved `h`. `sin`, in the next cell, saves its operand. (And a *view* holds the tensor at which it looks, which is a matter of lesson 08.)
 
 # %% tags=["C01.6"]
 y, looks = run(x)
@@ -316,27 +312,58 @@ w = torch.tensor(1.0, requires_grad=True)
 validate(lambda loss: loss.item())
 
 # %% [markdown]
-# Only the tensors of the last loss are left: the bytes do not grow. In training, each batch has a backward pass, which lets go of what its nodes had saved. There the nodes themselves pile up.
+# Only the tensors of the last loss are left: the bytes do not grow.
+#
+# In training, each batch has a backward pass, which lets go of what its nodes had saved. Is the line harmless there? Count the nodes behind `total`.
+
+# %%
+def train(number_of):
+    total, counts = 0.0, []
+    for batch in (1.0, 2.0, 3.0, 4.0):
+        loss = (w * batch) ** 2
+        loss.backward()
+        total = total + number_of(loss)
+        counts.append(behind(total) if isinstance(total, torch.Tensor) else 0)
+    return counts
+
+
+L.run(train, lambda loss: loss)
+L.run(train, lambda loss: loss.item())
+
+# %% [markdown]
+# It is not. Every step leaves three more nodes, and `total` leads to all of them.
 #
 # ## What does `item()` cost in the middle of a computation?
 #
-# A plain Python number carries no node. That is the cure for a running sum, and a trap anywhere else.
+# A running sum only needs the numbers. Here the number is used to go on computing:
 
-# %% tags=["C01.8"]
-x = torch.tensor(4.0, requires_grad=True)
-cubed = (x * x).item() * x
-print(cubed, torch.autograd.grad(cubed, x))
+# %%
+def cubed():
+    x = torch.tensor(4.0, requires_grad=True)
+    y = (x * x).item() * x
+    print("value:", y.item(), " slope:", torch.autograd.grad(y, x)[0].item())
 
 # %% [markdown]
-# The value, 64, is right. But the slope of `x * x * x` at 4 is 48, and backward sees only "16 times x".
-#
+# **Predict.** The value is 64. Which slope is printed?
+
+# %%
+L.predict("01.p5", None)
+
+# %% tags=["C01.8"]
+L.run(cubed, after="01.p5")
+
+# %% [markdown] tags=["tells"]
+# The slope of `x * x * x` at 4 is 48. But a plain number carries no node, so backward sees only "16 times x". `item()` is the cure for a running sum, and a trap in the middle of a computation.
+
+# %% [markdown]
 # There are two more ways to fall out of the graph, and these raise: you ask against the arrows, or with a name that has moved on. The new `h` has the same value, and another node.
 
 # %%
+x = torch.tensor(4.0, requires_grad=True)
 h = x * 2
 y = h * h
 L.run(torch.autograd.grad, h, y)
-h = x * 2
+h = x * 2  # the name moves on
 L.run(torch.autograd.grad, y, h)
 
 # %% [markdown]
@@ -349,7 +376,7 @@ L.run(torch.autograd.grad, y, h)
 # Tensor.exp = operation("Exp", lambda a: np.exp(a), lambda g, result: g * result)
 # ```
 #
-# `forward` computes with arrays. Its parameters name the operands. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(forward).parameters`, and the same for a formula. Save exactly those tensors on the node, under these names. (`__rmul__` is for `3 * w`. That a number becomes a tensor is a matter of lesson 02.)
+# `forward` computes with arrays. Its parameters name the operands. There is one formula for each operand. It is called with `g`, the gradient of the result, and with whatever else its parameters name: an operand, or the `result`. Python tells you the names: `inspect.signature(forward).parameters`, and the same for a formula. Save exactly those tensors on the node, under these names, as attributes or in a dict. (`__rmul__` is for `3 * w`. That a number becomes a tensor is a matter of lesson 02.)
 #
 # Give each node a number too, in the order in which nodes are made; you choose its name. The two functions that you wrote by hand can go. The usual slip is in `exp`: its slope is its *result*, not its operand. And this saved result makes a circle in your engine, for the result holds the node. A graph with an `exp` in it goes only when Python's garbage collector comes by. The course's engine has no such circle, and yours will have none after lesson 06.
 #
@@ -369,7 +396,7 @@ L.build("01")
 # | --- | --- | --- |
 # | A | `h = x * x; y = h * x; h = x.exp(); del h` | x³ |
 # | B | `y = x * x; y = y.item() * x` | x³ |
-# | C | `h = copy.deepcopy(x * x); y = h * x` | x³ |
+# | C | `h = copy.deepcopy(x * x); y = h * x` (you may try this one) | x³ |
 # | D | `y = x`, then three times `y = y * y` | x⁸ |
 # | E | `y = x * x`, then `if y > 5: y = y * x` | x³ |
 # | F | `h = (x * x).item(); y = torch.tensor(h) * 2` | 2x² |
@@ -410,7 +437,7 @@ L.check("01.5", depends)
 #
 # **Left out, compared with PyTorch.** There, nodes are C++ objects, and the Python object that you hold is a thin wrapper, made when you ask. So `weakref` refuses PyTorch's nodes (we looked at tensors), and `is` between nodes is safe only while you hold them.
 #
-# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`. And here is the real `exp`, which our engine writes from one line of a table. Look for the three steps. (What has to do with `recording` waits for lesson 09, and `saved_result` for lesson 06.)
+# **Read on in our engine:** `course_lib/engine/graph.py`, the class `Node`: its fields, one sentence each, and `next_functions`. And here is the real `exp`, which our engine writes from one line of a table. Look for the three steps: compute, make a node, note what it needs. (What has to do with `recording` waits for lesson 09, and `saved_result` for lesson 06.)
 
 # %% tags=["engine"]
 show("exp")

@@ -224,7 +224,7 @@ EXERCISE = Exercise(
     "plain.",
     name="depends", starter=DEPENDS + "    return y.grad_fn is t.grad_fn",
     hints=(
-        "Walk back from y.grad_fn as in exercise 00.3: a list of what is still to visit, a set of what was seen. You "
+        "Walk back from y.grad_fn as in exercise 00.4: a list of what is still to visit, a set of what was seen. You "
         "hold the nodes in that set, and so they can be compared.",
         "How do you recognise t when you arrive? A leaf by its accumulator's variable, a result by its node.",
         "When t is one of several results, the node alone does not decide; the arrow has a second half.",

@@ -43,5 +43,5 @@ EXERCISE = Predict(
                 "that way.", ["y"]),
         Mistake("one step", "p leads to w in one step. y gets there as well, in more steps.", ["p"]),
     ),
-    reveals=("accumulate.variable is w  # four steps", "`q` is not there at all"),
+    reveals=("From `y` and from `p` arrows lead", "`q` is not there at all"),
 )  # fmt: skip

@@ -197,7 +197,7 @@ TALL = 30  # rows: a card with more gets a scroll bar
 
 
 def card(inside, rows=0):
-    """A card that reads on any page: it has an edge and no paper of its own."""
+    """Return a card that reads on any page: it has an edge and no paper of its own."""
     scroll = "max-height:620px;overflow-y:auto;" if rows > TALL else ""
     return (
         '<div class="bs-panel" style="border:1px solid #8A8A8A;border-radius:10px;padding:10px 14px;'

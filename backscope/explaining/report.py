@@ -166,7 +166,7 @@ def escape(text):
 
 
 def first_line(message):
-    """The first line of a message that holds words."""
+    """Return the first line of a message that holds words."""
     return next((line.strip() for line in message.splitlines() if line.strip()), "")
 
 
@@ -209,7 +209,7 @@ def slot_at(graph, what):
 
 
 def fits(slot, facts, graph):
-    """True when a slot has the versions, and as far as it is known the shape, that the message names."""
+    """Tell whether a slot has the versions, and as far as it is known the shape, that the message names."""
     if slot.state != STALE or "now" not in facts:
         return True
     shape = "[" + graph.values[slot.value].shape.strip("(),") + "]" if slot.value is not None else facts["shape"]
@@ -230,7 +230,7 @@ def remember(error):
 
 
 def last_error():
-    """The error shown last by the notebook, or the one remembered last, whichever is newer."""
+    """Return the error shown last by the notebook, or the one remembered last, whichever is newer."""
     shown = getattr(sys, "last_value", None)
     if _remembered is not None and (shown is None or id(shown) == _remembered[-1]):
         return _remembered
@@ -243,7 +243,7 @@ def last_error():
 
 
 def told(error):
-    """(type name, message, tensors the failing call was about, key of the node at which it failed, raised_by)."""
+    """Return (type name, message, tensors of the failing call, key of the node at which it failed, raised_by)."""
     if isinstance(error, tuple):
         kind, message, roots, failed, raised, _ = error
         return kind, message, tuple(t for t in (ref() for ref in roots) if t is not None), failed, raised
@@ -260,7 +260,7 @@ def told(error):
 
 
 def failing_node(error):
-    """The key of the node that ran when the error was raised; None where no frame shows it, as in PyTorch."""
+    """Return the key of the node that ran when the error was raised; None where no frame shows it, as in PyTorch."""
     step, key = error.__traceback__, None
     while step is not None:
         for adapter in loaded():

@@ -64,31 +64,31 @@ _here = threading.local()
 
 
 def camera_of(number):
-    """The camera that runs in this thread, when it is the one that put in the call."""
+    """Return the camera that runs in this thread, when it is the one that put in the call."""
     camera = getattr(_here, "camera", None)
     return camera if camera is not None and camera.number == number else None
 
 
 def tick(number, first, last, column, where, scope):
-    """A statement has run."""
+    """Note that a statement has run."""
     if camera := camera_of(number):
         camera.tick(first, last, column, where, scope)
 
 
 def turn(number):
-    """A loop or a function begins its body once more."""
+    """Note that a loop or a function begins its body once more."""
     if camera := camera_of(number):
         camera.turn()
 
 
 def caught(number, where, scope):
-    """The program has caught an error."""
+    """Note that the program has caught an error."""
     if camera := camera_of(number):
         camera.caught(sys.exc_info()[1], where, scope)
 
 
 def backward(number, first, last, where, scope, tensor, *args, **options):
-    """A statement `tensor.backward(…)`, whose pass is to be seen node by node."""
+    """Film a pass node by node: a frame for each."""
     camera = camera_of(number)
     if camera is None or not can_be_stepped(tensor) or (where and in_a_pass(sys._getframe(1))):
         return tensor.backward(*args, **options)
@@ -107,7 +107,7 @@ class Script:
     count = 0
 
     def __init__(self, text, enter, nodes, file=None, span=None):
-        """`span`: the first and the last line that have frames; all, if none are given."""
+        """Take the program. `span`: the first and the last line that have frames; all, if none are given."""
         Script.count += 1
         self.enter, self.nodes, self.span = enter, nodes, span
         self.file = file = file or f"{FILE}{Script.count}>"
@@ -127,11 +127,11 @@ class Script:
                 self.statements.setdefault(node.lineno, node)
 
     def within(self, line):
-        """True for a line that has frames."""
+        """Return True for a line that has frames."""
         return self.span is None or self.span[0] <= line <= self.span[1]
 
     def made_here(self):
-        """Names that the program gives before it uses them: what they meant before has nothing to do with it."""
+        """Find names that the program gives before it uses them: what they meant before has nothing to do with it."""
         used, given = set(), set()
         for statement in self.tree.body:
             names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
@@ -142,7 +142,7 @@ class Script:
         return given - used
 
     def compiled(self, number, function=None):
-        """The code to run; of a program that is one function, the function's definition."""
+        """Return the code to run; of a program that is one function, the function's definition."""
         self.number = number
         tree = copy.deepcopy(self.tree)
         if function is None:
@@ -157,7 +157,7 @@ class Script:
         return compile(ast.fix_missing_locations(tree), self.file, "exec", dont_inherit=True)
 
     def call(self, name, at, *words):
-        """A statement that calls one of CALLS."""
+        """Return a statement that calls one of CALLS."""
         words = ", ".join(word if word == "locals()" else repr(word) for word in (self.number, *words))
         made = ast.parse(f"{name}({words})").body[0]
         for node in ast.walk(made):
@@ -212,7 +212,7 @@ class Script:
             call.func, call.args = given.func, [*given.args, call.func.value, *call.args]
 
     def block(self, one, where, quiet):
-        """An `if`, `with`, `try` or `match`: what stands in it. A `with` may catch an error, as `suppress` does."""
+        """Follow an `if`, `with`, `try` or `match` inside. A `with` may catch an error, as `suppress` does."""
         for handler in getattr(one, "handlers", ()):
             told = [] if self.span else [self.call(CAUGHT, handler, where, "locals()")]
             handler.body = [*told, *self.body(handler.body, where, quiet)]
@@ -228,7 +228,7 @@ class Script:
 
 
 def in_a_pass(frame):
-    """True when a library's backward pass has called the function of the program that this frame runs."""
+    """Tell whether a library's backward pass has called the function of the program that this frame runs."""
     while frame is not None and not (frame.f_code.co_filename.startswith(FILE) and frame.f_code.co_name == "<module>"):
         if frame.f_code.co_name in ("_engine_run_backward", "run_backward") or frame.f_code.co_filename.endswith(
             ENGINE
@@ -360,7 +360,7 @@ class Camera:
             self.shoot(lines, title, error)
 
     def backward(self, first, last, where, scope, *given, **options):
-        """A pass node by node: a frame for each."""
+        """Film a pass node by node: a frame for each."""
         self.scope, self.where = scope, where
         if not where:
             self.top = scope
@@ -402,7 +402,7 @@ class Camera:
             self.shoot(lines, title)
 
     def failed(self, error):
-        """The last frame: what was raised, by which line, and which line is to blame."""
+        """Add the last frame: what was raised, by which line, and which line is to blame."""
         lines, title = self.place(error)
         self.latest = self
         if error is self.told and self.frames[-1].error:
@@ -411,7 +411,7 @@ class Camera:
         self.error = without_frames(error)
 
     def place(self, error):
-        """(lines of the statement that raised, title)."""
+        """Return (lines of the statement that raised, title)."""
         line = 0
         for frame, at in traceback.walk_tb(error.__traceback__):
             if frame.f_code.co_filename == self.script.file:
@@ -424,7 +424,7 @@ class Camera:
     # --- reading ---
 
     def read(self):
-        """The graph behind everything that the program names, as it is now."""
+        """Return the graph behind everything that the program names, as it is now."""
         known, around, asked = self.named()
         if not asked:
             return Graph([], [], [], [])
@@ -434,7 +434,7 @@ class Camera:
         return graph
 
     def name_freed_slots(self, graph):
-        """A custom Function of PyTorch forgets what its slots were called once it has let go of them."""
+        """Name the slots of a custom Function of PyTorch's, which forgets their names once it has let go of them."""
         before = {
             node.key: node.slots for seen in self.frames[-1:] for node in seen.graph.nodes if node.key is not None
         }
@@ -444,7 +444,7 @@ class Camera:
                 node.slots = [SavedSlot(slot.name, FREED) for slot in old]
 
     def named(self):
-        """({id of a tensor: its names}, tensors, those that are asked for)."""
+        """Return ({id of a tensor: its names}, tensors, those that are asked for)."""
         found = {name: self.top[name] for name in self.script.names if name in self.top}
         found = {name: thing for name, thing in found.items() if self.hidden.get(name, self) is not thing}
         if self.scope is not self.top:
@@ -459,7 +459,7 @@ class Camera:
         return known, around, asked
 
     def culprit(self, graph, lines, message):
-        """(key of a node, its slot, the lines that spoilt it, how): where the pass that a statement began fails.
+        """Return (key of a node, its slot, the lines that spoilt it, how): where the pass that a statement began fails.
 
         Of the nodes that it reaches and that keep what is stale or freed, the one made last: the engine comes to it
         first. The lines are those of the frame in which the slot ceased to be good.

@@ -69,7 +69,7 @@ SCRIPT = SCRIPT.replace("HIGHEST", str(HIGHEST)).replace("\n", "")
 
 
 def card(film):
-    """The whole card as HTML."""
+    """Return the whole card as HTML."""
     head = "".join(f"<div>{escape(note)}</div>" for note in film.notes)
     title = f"<b>{escape(words.headline(film.reel, film.error))}</b>" if len(film) or not film.notes else ""
     if not len(film):
@@ -96,7 +96,7 @@ def escape(text):
 
 
 def listing(film):
-    """The source with line numbers."""
+    """Return the source with line numbers."""
     rows = film.source.split("\n")
     lines = "".join(
         f'<div class="bs-film-line" style="{LINE}"><span style="opacity:0.65">{number(n)}</span>{escape(row)}</div>'
@@ -106,12 +106,12 @@ def listing(film):
 
 
 def number(n):
-    """A line's number, and the room after it."""
+    """Return a line's number, and the room after it."""
     return f"{n:>2}  ".replace(" ", "&#160;")
 
 
 def images_of(film, wide):
-    """(one image for each frame, a sentence on those that are left out to keep the card small)."""
+    """Return (one image for each frame, a sentence on those that are left out to keep the card small)."""
     scale = min([1, *(HIGHEST / page.height for page in film.pages)])  # one for all frames, which have one layout
     wide *= scale
     images = [as_image(page.svg(scale), alt(film, k)) for k, page in enumerate(film.pages)] or [""] * len(film)
@@ -130,14 +130,14 @@ def images_of(film, wide):
 
 
 def alt(film, k):
-    """A frame for those who cannot see it."""
+    """Return a frame for those who cannot see it."""
     seen = film.reel.frames[k]
     line = f"{seen.title}: {words.code_of(film, seen)}".rstrip(": ") + "."
     return in_short([line, *(one.rstrip(".") + "." for one in film.changes(k))])
 
 
 def frame(film, k, picture):
-    """One frame: what the line did, and the picture."""
+    """Return one frame: what the line did, and the picture."""
     seen, says = film.reel.frames[k], film.changes(k)
     title = f"{k + 1}. {seen.title}"
     code = words.code_of(film, seen)

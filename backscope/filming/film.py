@@ -59,7 +59,7 @@ def film(program: str | Callable, *args: object, enter: bool = True, nodes: bool
 
 
 def names_around(frame):
-    """A dictionary of its own with the names that a frame sees."""
+    """Return a dictionary of its own with the names that a frame sees."""
     seen = frame.f_locals
     scope = {**frame.f_globals, **seen}
     if type(seen) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
@@ -68,7 +68,7 @@ def names_around(frame):
 
 
 def film_function(function, args, enter, nodes):
-    """The film of a call."""
+    """Return the film of a call."""
     try:
         source = textwrap.dedent(inspect.getsource(function)).rstrip()
         outside = inspect.getclosurevars(function).nonlocals
@@ -195,7 +195,7 @@ class Film:
 
 
 def shown(frames):
-    """The frames without those at the beginning that show nothing yet."""
+    """Return the frames without those at the beginning that show nothing yet."""
     while frames and not (frames[0].graph.values or frames[0].error or frames[0].printed):
         frames = frames[1:]
     return frames

@@ -41,7 +41,7 @@ def frames_of(camera, tensor, gradient=None, retain_graph=None, create_graph=Fal
 
 
 def after(before, graph, frame):
-    """(the graph after a node of the pass has run, the key of this node)."""
+    """Return (the graph after a node of the pass has run, the key of this node)."""
     now = copy.deepcopy(before)
     place = {key_of(now, node): node for node in now.nodes}
     for i in frame.freed:
@@ -55,10 +55,10 @@ def after(before, graph, frame):
 
 
 def key_of(graph, node):
-    """The same for the same node, in the graph that the film reads and in the one that is recorded."""
+    """Return the same for the same node, in the graph that the film reads and in the one that is recorded."""
     return ("leaf", graph.values[node.leaf].token) if node.accumulates else ("node", node.key)
 
 
 def can_be_stepped(thing):
-    """True for a tensor with a history."""
+    """Return True for a tensor with a history."""
     return is_tensor(thing) and bool(getattr(thing, "requires_grad", False))

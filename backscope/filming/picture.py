@@ -47,7 +47,7 @@ class Places:
 
 
 def placed(reel, changes):
-    """The Places of a reel."""
+    """Return the Places of a reel."""
     slots = {}  # place of a node -> {name of a slot: its number}
     for side in reel.sides:
         for i, node in side.nodes.items():
@@ -61,7 +61,7 @@ def placed(reel, changes):
 
 
 def spoilt_by(reel):
-    """{(node, slot): the line in whose frame the slot became STALE}."""
+    """Return {(node, slot): the line in whose frame the slot became STALE}."""
     found = {}
     for side, frame in zip(reel.sides, reel.frames, strict=True):
         for i, node in side.nodes.items():
@@ -72,7 +72,7 @@ def spoilt_by(reel):
 
 
 def graph_of(reel, side, slots, spoilt):
-    """A side as a graph of lists, with None at the places of what it does not have."""
+    """Return a side as a graph of lists, with None at the places of what it does not have."""
     value, node = reel.value_place, reel.node_place
     graph = Graph([None] * (1 + max(value.values(), default=-1)), [None] * (1 + max(node.values(), default=-1)), [], [])
 
@@ -100,7 +100,7 @@ def graph_of(reel, side, slots, spoilt):
 
 
 def union(sides):
-    """The things of all sides. A tensor stands where it was first: a write in place does not move it."""
+    """Join the things of all sides. A tensor stands where it was first: a write in place does not move it."""
     both = copy.copy(sides[-1])
     both.values = [copy.copy(next(filter(None, found))) for found in zip(*(side.values for side in sides), strict=True)]
     both.nodes = [next(filter(None, found)) for found in zip(*(side.nodes for side in sides), strict=True)]
@@ -138,7 +138,7 @@ class FilmDrawing(PairDrawing):
             self.add_ghosts(k)
 
     def make_boxes(self):
-        """All nodes are equally wide, so that lines beside them keep clear of all of them."""
+        """Make all nodes equally wide, so that lines beside them keep clear of all of them."""
         super().make_boxes()
         widest = max((box.width for box in self.node_box.values()), default=0)
         for key, box in self.node_box.items():
@@ -171,7 +171,7 @@ class FilmDrawing(PairDrawing):
         return self.cards_of(("node", i), f"n{i}", card)
 
     def cards_of(self, what, key, made):
-        """The cards that take turns in a box."""
+        """Return the cards that take turns in a box."""
         found = []
         for which, side in enumerate(self.pair.sides):
             card = made(side)
@@ -184,7 +184,7 @@ class FilmDrawing(PairDrawing):
 
     @staticmethod
     def mark(card, what, marks, node=None):
-        """A word in a box, and amber behind its drawers, where something changed; mostly there is no word."""
+        """Return a word in a box, and amber behind its drawers, where something changed; mostly there is no word."""
         card.lines += [[(marks[what], "strong", "ink")]] if marks.get(what) else []
         shown = [k for k, slot in enumerate(node.slots) if slot is not None] if node is not None else []
         for drawer, k in zip(card.drawers, shown, strict=False):
@@ -206,7 +206,7 @@ class FilmDrawing(PairDrawing):
     # --- the page ---
 
     def pages(self):
-        """A page for each frame, all of one size."""
+        """Return a page for each frame, all of one size."""
         return [self.page_of(k) for k in range(len(self.pair.sides))]
 
     def focus(self, k):
@@ -222,7 +222,7 @@ class FilmDrawing(PairDrawing):
         return Drawing.room_above(self)
 
     def write_title(self, page):
-        """Nothing: what the line did stands below the source."""
+        """Write nothing: what the line did stands below the source."""
 
     def lane_words(self):
         return ("GRAPH: backward runs up" if self.plan.back else ""), "TENSORS: time runs down"
@@ -231,7 +231,7 @@ class FilmDrawing(PairDrawing):
         return Drawing.memory_words(self, memory)
 
     def write(self, page):
-        """Amber first, so that the heads of arrows lie on it."""
+        """Write amber first, so that the heads of arrows lie on it."""
         for box in self.plan.boxes:
             if box.key in self.halos[self.which]:
                 x, y = self.corner(box)
@@ -256,5 +256,5 @@ class FilmDrawing(PairDrawing):
 
 
 def ghost(name):
-    """A box for what has gone."""
+    """Return a box for what has gone."""
     return Card("ghost", [[(short(name), "value", "ink2"), ("gone", "strong", "ink2")]], dashed=True)

@@ -16,11 +16,11 @@ class Side:
     other_counter: list = field(default_factory=list)
 
     def title(self, i):
-        """A value's name."""
+        """Return a value's name."""
         return self.values[i].name
 
     def node_title(self, i):
-        """A node's number and name, 'AccumulateGrad of w'."""
+        """Return a node's number and name, 'AccumulateGrad of w'."""
         node = self.nodes[i]
         return f"AccumulateGrad of {self.title(node.leaf)}" if node.accumulates else f"{node.number} {node.name}"
 
@@ -45,7 +45,7 @@ class Reel:
         self.value_place = places(self.values, lambda k, i: self.value_kind(self.sides[k], i), lambda k, i: ())
 
     def side(self, k, graph):
-        """A frame's graph under the common indexes."""
+        """Return a frame's graph under the common indexes."""
         value, node = self.values[k], self.nodes[k]
 
         def at(places, i):
@@ -69,7 +69,7 @@ class Reel:
         return side
 
     def keep_inputs(self):
-        """A value's inputs are found through what its node saved: what a pass frees was still an input."""
+        """Keep a value's inputs, found through what its node saved: what a pass frees was still an input."""
         for before, now in zip(self.sides, self.sides[1:], strict=False):
             for i, new in now.values.items():
                 old = before.values.get(i)
@@ -102,7 +102,7 @@ class Ids:
         self.before = {}  # what made or held each value of the frame before -> its index
 
     def of(self, graph):
-        """(indexes of the values, indexes of the nodes) of one graph."""
+        """Return (indexes of the values, indexes of the nodes) of one graph."""
         tokens = {value.token for value in graph.values}
         held = {}  # a value without a name is often a new object each time that it is looked at
         for node in graph.nodes:
@@ -133,7 +133,7 @@ class Ids:
 
 
 def keep_names(graphs):
-    """A tensor of several names goes by the one that it had in the frame before, as long as that is its name."""
+    """Call a tensor of several names by the one that it had in the frame before, as long as that is its name."""
     before = {}
     for graph in graphs:
         for value in graph.values:
@@ -144,7 +144,7 @@ def keep_names(graphs):
 
 
 def number(graphs):
-    """One number for a node in all frames, and names after it for values without one."""
+    """Give a node one number in all frames, and names after it to values without one."""
     keys = sorted({node.key for graph in graphs for node in graph.nodes if not node.accumulates})
     numbers = {key: n for n, key in enumerate(keys, 1)}
     for graph in graphs:
@@ -165,12 +165,12 @@ def node_kind(side, i):
 
 
 def behind(side, i):
-    """The nodes that a node leads to: its place must not come before theirs."""
+    """Return the nodes that a node leads to: its place must not come before theirs."""
     return [f for _, f, _ in side.nodes[i].edges if f is not None and not side.nodes[f].accumulates]
 
 
 def places(found, kind, before):
-    """{index: place}. What is new takes the place of something of its kind that is gone for good.
+    """Return {index: place}. What is new takes the place of something of its kind that is gone for good.
 
     So a loop stays where it is: three steps of training take the room of one.
     """

@@ -164,11 +164,11 @@ class Changes:
             self.say(CONTENT, f"{name}: {versions}", what)
 
     def maker(self, side, value):
-        """The grad_fn of a value, in words."""
+        """Return the grad_fn of a value, in words."""
         return value.outside or "None" if value.node is None else called(side, value.node)
 
     def called(self, i):
-        """A node in a sentence."""
+        """Name a node: 'TanhBackward0 (node 2)'."""
         return called(self.now, i)
 
     def memories(self):
@@ -223,7 +223,7 @@ class Changes:
             self.say(NODES, f"FREED: {some(freed)}")
 
     def introduced(self, i, node):
-        """A new node, and what it saved."""
+        """Return a new node, and what it saved."""
         saved = [saved_words(self.now, slot) for slot in node.slots.values() if slot.state != FREED]
         return self.now.node_title(i) + (f" (saved {', '.join(saved[:NAMED])})" if saved else "")
 
@@ -263,29 +263,29 @@ class Changes:
 
     @staticmethod
     def shown(side, slot):
-        """The numbers in a slot."""
+        """Return the numbers in a slot."""
         return slot.content if slot.value is None else side.values[slot.value].preview
 
 
 def called(side, i):
-    """'TanhBackward0 (node 2)'."""
+    """Name a node: 'TanhBackward0 (node 2)'."""
     node = side.nodes[i]
     return side.node_title(i) if node.accumulates else f"{node.name} (node {node.number})"
 
 
 def node_key(side, node):
-    """The same for the same node, in every frame."""
+    """Return the same for the same node, in every frame."""
     return ("leaf", side.values[node.leaf].token) if node.accumulates else ("node", node.key)
 
 
 def saved_words(side, slot):
-    """'other = x'."""
+    """Name a saved tensor: 'other = x'."""
     held = slot.content if slot.value is None else side.title(slot.value)
     return f"{slot.name} = {held}" if held and not held.startswith("#") else slot.name
 
 
 def some(items):
-    """The first items in one line, and how many more there are."""
+    """Return the first items in one line, and how many more there are."""
     more = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
     return ", ".join(items[:NAMED]) + more
 
@@ -301,13 +301,13 @@ def headline(reel, error):
 
 
 def code_of(film, frame):
-    """The statement of a frame, in one line."""
+    """Return the statement of a frame, in one line."""
     first, last = (line - film.first for line in frame.lines)
     return " ".join(line.strip() for line in film.source.split("\n")[first : last + 1]) if first >= 0 else ""
 
 
 def text(film):
-    """The whole film in words."""
+    """Return the whole film in words."""
     lines = [headline(film.reel, film.error), *film.notes]
     for k, frame in enumerate(film.reel.frames):
         lines += ["", f"{k + 1}. {frame.title}: {code_of(film, frame)}".rstrip(": ")]

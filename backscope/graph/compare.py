@@ -116,7 +116,7 @@ def stacked(svgs):
 
 
 def told_briefly(graph):
-    """The first lines of a listing."""
+    """Return the first lines of a listing."""
     return "\n".join([listing.headline(graph), *listing.facts(graph)])
 
 
@@ -209,7 +209,7 @@ class Pair:
     # --- common indexes ---
 
     def side(self, which):
-        """One of the graphs, with None for what only the other one has."""
+        """Return one of the graphs, with None for what only the other one has."""
         graph = self.given[which]
         value = {pair[which]: i for i, pair in enumerate(self.values) if pair[which] is not None}
         node = {pair[which]: i for i, pair in enumerate(self.nodes) if pair[which] is not None}
@@ -238,7 +238,7 @@ class Pair:
         return slot
 
     def union(self):
-        """A graph with the things of both, each as it is afterwards if it is still there; memories joined."""
+        """Join both graphs, each thing as it is afterwards if it is still there; memories joined."""
         before, after = self.sides
         both = copy.copy(after)
         both.values = [a or b for b, a in zip(before.values, after.values, strict=True)]
@@ -328,7 +328,7 @@ class Differences:
     # --- values ---
 
     def line(self, side, value):
-        """A value's line in the listing, and with whom it shares memory."""
+        """Return a value's line in the listing, and with whom it shares memory."""
         i = next(i for i, other in enumerate(side.values) if other is value)
         beside = [k for memory in side.memories if i in memory.members for k in memory.members if k != i]
         shares = "; shares memory and counter with " + ", ".join(map(side.title, beside)) if beside else ""
@@ -373,13 +373,13 @@ class Differences:
             yield what, f"{name} cannot be used any more: {new.problem}"
 
     def maker(self, side, value):
-        """The grad_fn of a value, in words."""
+        """Return the grad_fn of a value, in words."""
         if value.node is None:
             return value.outside or "None"
         return self.called(side, value.node)
 
     def called(self, side, i):
-        """A node's name, with its number where the name alone would not tell."""
+        """Return a node's name, with its number where the name alone would not tell."""
         node = side.nodes[i]
         if node.folded or node.accumulates:
             return side.node_title(i)
@@ -460,7 +460,7 @@ class Differences:
 
 
 def words(version):
-    """A version number, or what is there in its place."""
+    """Return a version number, or what is there in its place."""
     return "no counter" if version is None else str(version)
 
 
@@ -499,7 +499,7 @@ class PairDrawing(Drawing):
         return found
 
     def connect(self):
-        """The arrows of all sides; each knows on which it is to be seen."""
+        """Ask for the arrows of all sides; each knows on which it is to be seen."""
         met = {}
         for which, side in enumerate(self.pair.sides):
             for kind, tail, head, more in arrows(side, self.detail):
@@ -524,14 +524,14 @@ class PairDrawing(Drawing):
         return words + ("  " + CHANGED if ("memory", self.which, m) in self.pair.marks[self.which] else "")
 
     def title(self):
-        """The lines above this side; what is true of both stands above the first one only."""
+        """Return the lines above this side; what is true of both stands above the first one only."""
         graphs = self.pair.given
         stale = set(listing.stale_facts(graphs[self.which]))
         told = set() if not self.which else set(listing.facts(graphs[self.which - 1]))
         return self.set_lines([(fact, fact in stale) for fact in listing.facts(graphs[self.which]) if fact not in told])
 
     def words(self):
-        """Every piece of text on both sides."""
+        """Return every piece of text on both sides."""
         found = ["before", "after"]
         for which in range(len(self.pair.sides)):
             self.turn_to(which)
@@ -556,7 +556,7 @@ class PairDrawing(Drawing):
             super().write_words(page, r)
 
     def page_of(self, which):
-        """One side as a page of its own, with its name at the top."""
+        """Return one side as a page of its own, with its name at the top."""
         self.turn_to(which)
         return self.svg()
 
@@ -570,7 +570,7 @@ class PairDrawing(Drawing):
 
 
 def two_pages(pair, detail):
-    """The SVG of both sides, of one size: beside each other where the column has room for two, else below."""
+    """Return the SVG of both sides, of one size: beside each other where the column has room for two, else below."""
     best = None
     for lies, beside, dense in ((True, False, False), (False, True, False), (False, True, True), (False, False, True)):
         drawing = PairDrawing(pair, detail, lies, dense)

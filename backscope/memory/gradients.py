@@ -84,7 +84,7 @@ def gradients(*models: Any) -> Gradients:
 
 
 def row_of(name: str, parameter: Any) -> Row:
-    """One parameter, beside what the last call saw of it."""
+    """Return one parameter, beside what the last call saw of it."""
     gradient = grad_of(parameter)
     now = (parameter._version, None if gradient is None else (token_of(gradient), gradient._version))
     before = _seen.pop(token_of(parameter), None)

@@ -84,7 +84,7 @@ class Card:
         return max(width, self.head) + widest, max(height, stack + SHELF)
 
     def places(self, width, height, lies):
-        """(x, y, width, height) of each drawer inside a box of this size, from its upper left corner."""
+        """Return (x, y, width, height) of each drawer inside a box of this size, from its upper left corner."""
         found = []
         if lies or self.pill:
             side = SHELF + (4 if self.double else 0) + (8 if self.pill else 0)
@@ -137,7 +137,7 @@ def line_height(spans):
 
 
 def write_lines(page, lines, x, top):
-    """Lines of words below each other, centred."""
+    """Write lines of words below each other, centred."""
     for spans in lines:
         high = line_height(spans)
         size = max(TEXTS[style][0] for _, style, _ in spans)

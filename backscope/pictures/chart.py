@@ -31,7 +31,7 @@ HATCHES = ("", "//", "..", "xx", "--", "||")  # and that of bars
 
 
 def chart(panels, across, up, log=False, numbers=False, bars=False):
-    """Lines in one or more panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both logarithmic.
+    """Draw lines in panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both are logarithmic.
     Two points of one height are a level to compare with: a thin line without marks.
 
     numbers: each point's number stands beside it, the axis across has its ticks where the points are, and a line
@@ -69,7 +69,7 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
 
 
 def stand_bars(axis, lines):
-    """Each point as a bar from 0 with its number, those of one place side by side; ticks across at the points."""
+    """Draw each point as a bar from 0 with its number, those of one place side by side; ticks across at the points."""
     wide = 0.8 / len(lines)
     for i, ((label, points), colour, hatch) in enumerate(zip(lines.items(), SERIES, HATCHES, strict=False)):
         places = [x + (i - (len(lines) - 1) / 2) * wide for x in points]
@@ -127,7 +127,7 @@ def plain_ticks(axis, lines):
 
 
 def number_points(axis, lines):
-    """Each point's number beside it, once where lines meet; ticks across at the points."""
+    """Write each point's number beside it, once where lines meet; ticks across at the points."""
     heights = {}
     for points in lines.values():
         for x, y in points.items():
@@ -143,7 +143,7 @@ def number_points(axis, lines):
 
 
 def chart_text(panels, across, up):
-    """The points of a chart as a table."""
+    """Return the points of a chart as a table."""
     lines = []
     for title, each in panels.items():
         xs = sorted({x for points in each.values() for x in points})
@@ -210,7 +210,7 @@ def grids(items, colours="columns"):
 
 
 def grids_text(tables, signs):
-    """The tables in words, one after the other."""
+    """Return the tables in words, one after the other."""
     words = []
     for position, (title, rows) in enumerate(tables):
         words.append(f"{title} [{'; '.join(' '.join(map(number, row)) for row in rows)}]")
@@ -219,7 +219,7 @@ def grids_text(tables, signs):
 
 
 def number(value):
-    """A number as short as it can be read: no .0, thousands apart; a text and a fraction as they are."""
+    """Write a number as short as it can be read: no .0, thousands apart; a text and a fraction as they are."""
     if isinstance(value, (str, Fraction)):
         return str(value)
     return f"{int(value):,}" if value == int(value) else f"{value:.4g}"
@@ -291,14 +291,14 @@ IN_A_ROW = 8  # images
 
 
 def lines_of(images):
-    """The images in rows of about one length."""
+    """Return the images in rows of about one length."""
     rows = -(-len(images) // IN_A_ROW)
     each = -(-len(images) // rows)
     return [images[first : first + each] for first in range(0, len(images), each)]
 
 
 def drawn(rows):
-    """One image: all pixels of one grey are one shape, and there is a frame around them."""
+    """Return one image: all pixels of one grey are one shape, and there is a frame around them."""
     shapes = [f'<rect width="{len(rows[0]) * SIDE}" height="{len(rows) * SIDE}" fill="#FFF" stroke="#777"/>']
     for value, places in sorted(places_by_value(rows).items()):
         squares = "".join(f"M{x * SIDE} {y * SIDE}h{SIDE}v{SIDE}h-{SIDE}z" for x, y in places)
@@ -307,12 +307,12 @@ def drawn(rows):
 
 
 def grey(value):
-    """A colour from white, for 0, to black, for 1."""
+    """Return a colour from white, for 0, to black, for 1."""
     return f"#{round(255 * (1 - value)):02x}" + f"{round(255 * (1 - value)):02x}" * 2
 
 
 def places_by_value(rows):
-    """{value: places (x, y) of the pixels that have it}, without the white ones."""
+    """Return {value: places (x, y) of the pixels that have it}, without the white ones."""
     found = {}
     for y, row in enumerate(rows):
         for x, value in enumerate(row):
@@ -327,12 +327,12 @@ def rows_of(rows):
 
 
 def pixels_text(images):
-    """The images as letters: the darker a pixel, the fuller its letter."""
+    """Return the images as letters: the darker a pixel, the fuller its letter."""
     return "\n".join(map(line_of_letters, lines_of(images)))
 
 
 def line_of_letters(images):
-    """One row of images as letters."""
+    """Return one row of images as letters."""
     tall = max(len(rows) for _, rows in images)
     columns = []
     for title, rows in images:
@@ -365,7 +365,7 @@ def svg_of(paint, size):
 
 
 def cleaned(svg):
-    """Only the drawing, with fonts that every system has."""
+    """Keep the drawing alone, with fonts that every system has."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)

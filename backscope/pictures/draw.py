@@ -28,7 +28,7 @@ MANY = 200  # items of a list or dictionary that are given names
 
 
 def draw(*tensors, names=None, detail=None, open=None, parts=None, slopes=False):
-    """The graph behind tensors, as a picture and in words, on our engine and on PyTorch.
+    """Draw the graph behind tensors, as a picture and in words, on our engine and on PyTorch.
 
     Parameters
         tensors     what to draw: draw(loss), draw(a, b). A module among them names its parameters, draw(model, loss),
@@ -80,7 +80,7 @@ def name_parameters(modules, known):
 
 
 def snapshot(tensors, names, known, around, opened=None, slopes=False):
-    """The Graph behind tensors as it is now, folded; `known` and `around` are what names_in() found."""
+    """Read the Graph behind tensors as it is now, folded; `known` and `around` are what names_in() found."""
     given = given_names(names, tensors)
     for key, name, tensor in given:
         known[key] = [name]
@@ -174,7 +174,7 @@ def check_tensors(tensors):
 
 
 def checked_parts(parts, graph):
-    """The parts, when each is a name and the numbers of two nodes that stand in the picture."""
+    """Return the parts, when each is a name and the numbers of two nodes that stand in the picture."""
     for span in parts.values():
         if type(span) is not tuple or [type(n) for n in span] != [int, int]:
             raise TypeError(f"parts pairs a name with the numbers of two nodes, as in (1, 3), not with {span!r}.")
@@ -184,7 +184,7 @@ def checked_parts(parts, graph):
 
 
 def given_names(names, tensors):
-    """(id, name, tensor) for each entry of `names`."""
+    """Return (id, name, tensor) for each entry of `names`."""
     if names is None:
         return []
     if isinstance(names, dict):
@@ -220,7 +220,7 @@ def check_used(given, reader):
 
 
 def names_in(frame):
-    """({id of a tensor: its names}, tensors) from the caller's variables: locals first, then globals.
+    """Return ({id of a tensor: its names}, tensors) from the caller's variables: locals first, then globals.
 
     Also items of lists and dictionaries, parameters of modules, and the .grad of what has a name.
     """
@@ -251,7 +251,7 @@ def names_in(frame):
 
 
 def named_by(modules):
-    """(path, parameter or buffer) of modules; where there are several, a path begins with the module's number."""
+    """List (path, parameter or buffer) of modules; where there are several, a path begins with the module's number."""
     found = []
     for number, module in enumerate(modules):
         prefix = f"{type(module).__name__} {number}: " if len(modules) > 1 else ""
@@ -261,7 +261,7 @@ def named_by(modules):
 
 
 def inside(name, thing):
-    """(name, tensor) pairs for what a list, tuple, dictionary or module holds."""
+    """Return (name, tensor) pairs for what a list, tuple, dictionary or module holds."""
     if type(thing) in (list, tuple):
         return [(f"{name}[{i}]", item) for i, item in enumerate(thing[:MANY]) if is_tensor(item)]
     if type(thing) is dict:

@@ -35,19 +35,19 @@ WIDE_DRAWER = 112  # pixels: a longer line of a drawer that stands below its nod
 
 
 def short(name):
-    """A name cut in the middle when it is too long for a box."""
+    """Return a name cut in the middle when it is too long for a box."""
     if len(name) <= LONGEST_NAME:
         return name
     return name[: LONGEST_NAME // 2] + "…" + name[-(LONGEST_NAME // 2 - 1) :]
 
 
 def hook_drawer(lines):
-    """One drawer for all lines about hooks, or none."""
+    """Return one drawer for all lines about hooks, or none."""
     return [Drawer([[(line, "value", "run_t")] for line in lines], "run")] if lines else []
 
 
 def value_card(graph, index, detail):
-    """A tensor: its name, what it holds and its version, and what is special about it."""
+    """Write the card of a tensor: its name, what it holds and its version, and what is special about it."""
     value = graph.values[index]
     kind = "tensor" if value.requires_grad else "plain"
     colour = "tensor_t" if value.requires_grad else "ink"
@@ -85,7 +85,7 @@ def value_card(graph, index, detail):
 
 
 def node_card(graph, index, lies, detail):
-    """A node of the graph: its name, and below or beside it the drawers with what it saved."""
+    """Write the card of a node: its name, and below or beside it the drawers with what it saved."""
     node = graph.nodes[index]
     hooks = hook_drawer(listing.node_hook_words(node))
     if node.folded:
@@ -107,7 +107,7 @@ def node_card(graph, index, lies, detail):
 
 
 def named(node, lies):
-    """(lines, number) of a node's name: MulBackward0 is set as Mul and, small, Backward0."""
+    """Return (lines, number) of a node's name: MulBackward0 is set as Mul and, small, Backward0."""
     number = "" if node.number is None else str(node.number)
     head, backward, rest = node.name.partition("Backward")
     tail = backward + rest
@@ -120,7 +120,7 @@ def named(node, lies):
 
 
 def slot_drawer(graph, slot, lies):
-    """A saved tensor: under which name it was saved, what it is, its version then and now."""
+    """Return a saved tensor: under which name it was saved, what it is, its version then and now."""
     verb = "kept " if slot.state == UNWATCHED else ""
     held = slot.content if slot.value is None else short(graph.title(slot.value))
     colour = "stale_t" if slot.state == STALE else "ink" if slot.state == OK else "ink2"
@@ -147,7 +147,7 @@ def slot_drawer(graph, slot, lies):
 
 
 def arrows(graph, detail):
-    """(kind, tail, head, more) for every arrow; tail and head are ("node", i) or ("value", v).
+    """Yield (kind, tail, head, more) for every arrow; tail and head are ("node", i) or ("value", v).
 
     Places of a graph that hold None, as in one side of a comparison, have no arrows.
     """
@@ -184,13 +184,13 @@ def arrows(graph, detail):
 
 
 def arrows_to_nothing(node):
-    """The labels of a node's arrows to nothing: the operand's number on each; how many there are, if there are many."""
+    """Label a node's arrows to nothing: the operand's number on each; how many there are, if there are many."""
     numbers = [str(k) for k, following, _ in node.edges if following is None]
     return numbers if len(numbers) <= MOST_TO_NOTHING else [f"{len(numbers)}×"]
 
 
 def kind_of(route):
-    """The kind of line that an arrow is drawn with."""
+    """Return the kind of line that an arrow is drawn with."""
     if route.kind == "next":
         return "back"
     if route.kind == "made":
@@ -227,7 +227,7 @@ class Drawing:
     # --- boxes ---
 
     def make_boxes(self):
-        """A box for every node and tensor, as large as what stands in it."""
+        """Make a box for every node and tensor, as large as what stands in it."""
         for v in range(len(self.graph.values)):
             self.value_box[v] = self.sized(f"v{v}", lanes.VALUE, self.value_cards(v))
         cards = {i: self.node_cards(i) for i, node in enumerate(self.graph.nodes) if node is not None}
@@ -241,7 +241,7 @@ class Drawing:
             self.node_box[i] = box
 
     def value_cards(self, v):
-        """The cards that take turns in a value's box: one here, one for each side in a comparison."""
+        """Return the cards that take turns in a value's box: one here, one for each side in a comparison."""
         card = self.packed(value_card(self.graph, v, self.detail))
         return [self.mark(card, ("value", v), self.marks)]
 
@@ -250,7 +250,7 @@ class Drawing:
         return [self.mark(card, ("node", i), self.marks, self.graph.nodes[i])]
 
     def packed(self, card):
-        """The card with its lines in one, where a picture would else get too high."""
+        """Return the card with its lines in one, where a picture would else get too high."""
         one = [span for line in card.lines for span in line]
         if self.dense and width_of_spans(one) < LONG_LINE:
             card.lines = [one]
@@ -260,7 +260,7 @@ class Drawing:
 
     @staticmethod
     def mark(card, what, marks, node=None):
-        """The card, with the word that marks it, and with its drawers' words."""
+        """Return the card, with the word that marks it, and with its drawers' words."""
         if what in marks:
             card.marked = True
             card.lines = [*card.lines, [(marks[what], "strong", "ink")]]
@@ -273,13 +273,13 @@ class Drawing:
         return card
 
     def sized(self, key, lane, cards):
-        """A box in which each of these cards has room."""
+        """Return a box in which each of these cards has room."""
         sizes = [card.size(self.lies) for card in cards]
         width, height = max(w for w, _ in sizes), max(h for _, h in sizes)
         return lanes.Box(key, lane, 2 * math.ceil(width / 2), 2 * math.ceil(height / 2), cards[-1])
 
     def steps(self):
-        """The steps of the computation in order: each leaf just before it is first used."""
+        """Return the steps of the computation in order: each leaf just before it is first used."""
         graph = self.graph
         leaf_node = {node.leaf: i for i, node in enumerate(graph.nodes) if node.leaf is not None}
         order = [i for i, node in enumerate(graph.nodes) if not node.accumulates]
@@ -299,7 +299,7 @@ class Drawing:
         return steps + [lanes.Step(self.node_box[i]) for i in order[at:]]
 
     def share_columns(self, steps):
-        """A tensor that no node made stands beside a node that comes next and has no tensor; it saves room.
+        """Put a tensor that no node made beside a node that comes next and has no tensor; it saves room.
 
         Where time runs right and there is no such node, it stands below the leaf before it.
         """
@@ -338,7 +338,7 @@ class Drawing:
             self.plan.connect(kind, self.box_of(*tail), self.box_of(*head), **more)
 
     def box_of(self, what, index):
-        """The box of ("node", i) or ("value", v)."""
+        """Return the box of ("node", i) or ("value", v)."""
         return (self.node_box if what == "node" else self.value_box)[index]
 
     def card_of(self, box):
@@ -348,7 +348,7 @@ class Drawing:
     # --- words ---
 
     def title(self):
-        """(line, whether it is about a stale tensor): what would fail, what is not what it seems, what was folded."""
+        """List (line, is it about a stale tensor): what would fail, what is not what it seems, what was folded."""
         stale = set(listing.stale_facts(self.graph))
         return self.set_lines([(fact, fact in stale) for fact in listing.facts(self.graph)])
 
@@ -361,11 +361,11 @@ class Drawing:
         ]
 
     def memory_words(self, memory):
-        """The words on the outline of shared memory."""
+        """Return the words on the outline of shared memory."""
         return "one memory" + ("" if memory.version is None else f" · v{memory.version}")
 
     def lane_words(self):
-        """The names of the two lanes."""
+        """Return the names of the two lanes."""
         if not self.plan.back:
             return "", ""
         back, there = ("to the left", "to the right") if self.lies else ("up", "down")
@@ -373,7 +373,7 @@ class Drawing:
         return f"THE GRAPH: backward runs {back}", tensors
 
     def words(self):
-        """Every piece of text that the drawing contains."""
+        """Return every piece of text that the drawing contains."""
         found = [line for line, *_ in self.title()]
         found += [words for box in self.plan.boxes for words in box.card.words]
         found += [text for route in self.plan.routes for text in (route.label, route.pill) if text]
@@ -401,25 +401,25 @@ class Drawing:
         self.height = max(s[3] for s in flat) - self.top
 
     def flat(self, t1, c1, t2, c2):
-        """A rectangle of the plan as one of the page, before it is shifted: left, top, right, bottom."""
+        """Return a rectangle of the plan as one of the page, before it is shifted: left, top, right, bottom."""
         return (t1, c1, t2, c2) if self.lies else (c1, t1, c2, t2)
 
     def spot(self, at, width, height):
-        """The rectangle of words whose middle is at a point of the plan."""
+        """Return the rectangle of words whose middle is at a point of the plan."""
         x, y = at if self.lies else (at[1], at[0])
         return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
     def turn(self, t, c):
-        """A point of the plan as a point of the page."""
+        """Return a point of the plan as a point of the page."""
         x, y = (t, c) if self.lies else (c, t)
         return x - self.left + self.shift[0], y - self.top + self.shift[1]
 
     def corner(self, box):
-        """The upper left corner of a box on the page."""
+        """Return the upper left corner of a box on the page."""
         return self.turn(box.front, box.near)
 
     def svg(self):
-        """The picture, as a page that gives its SVG in any scale."""
+        """Return the picture, as a page that gives its SVG in any scale."""
         above, below = self.room_above(), self.room_below()
         width = max([self.width, *self.widths_of_words()]) + 2 * MARGIN
         page = Page(width, self.height + above + below + 2 * MARGIN, "", self.compact)
@@ -444,7 +444,7 @@ class Drawing:
         return 24 if self.lies and self.lane_words()[1] else 0
 
     def write(self, page):
-        """Everything in the picture, what lies below first."""
+        """Write everything in the picture, what lies below first."""
         self.write_title(page)
         self.write_lanes(page)
         self.write_parts(page)
@@ -491,13 +491,13 @@ class Drawing:
         return found
 
     def band(self, name, boxes):
-        """The rectangle behind the nodes of a part: front, near, rear, far."""
+        """Return the rectangle behind the nodes of a part: front, near, rear, far."""
         near, far = min(b.near for b in boxes) - 7, max(b.far for b in boxes) + 7
         far = max(far, boxes[0].meets + 14 + width_of(name, "label"))
         return boxes[0].front - 22, near, boxes[-1].rear + 7, far
 
     def write_parts(self, page):
-        """A pale band behind the nodes of each part, with its name at the top; only where time runs down."""
+        """Draw a pale band behind the nodes of each part, with its name at the top; only where time runs down."""
         for name, boxes in self.parts.items():
             front, near, rear, far = self.band(name, boxes)
             x, y = self.turn(front, near)
@@ -506,7 +506,7 @@ class Drawing:
             page.text(x, y, name, "label", "ink", "start")
 
     def outline(self, memory):
-        """((front, near, rear, far) of a shared memory's outline, the lower left corner of its words)."""
+        """Return ((front, near, rear, far) of a shared memory's outline, the lower left corner of its words)."""
         boxes = [self.value_box[i] for i in memory.members]
         wide = width_of(self.memory_words(memory), "label")
         front, rear = min(b.front for b in boxes) - 8, max(b.rear for b in boxes) + 8
@@ -521,7 +521,7 @@ class Drawing:
         return (front, near, rear, far), (front + 15, boxes[0].c - wide - 6)
 
     def write_outline(self, page, memory):
-        """A dashed outline around values that share memory; it carries the version."""
+        """Draw a dashed outline around values that share memory; it carries the version."""
         (front, near, rear, far), at = self.outline(memory)
         (x1, y1), (x2, y2) = self.turn(front, near), self.turn(rear, far)
         x, y = self.turn(*at)
@@ -536,7 +536,7 @@ class Drawing:
             page.ring("nothing", x - (0 if self.lies else 3), y - (3 if self.lies else 0))
 
     def write_words(self, page, r):
-        """The number of an operand at an arrow's tail, the slope in its middle."""
+        """Write the number of an operand at an arrow's tail, the slope in its middle."""
         if r.label and r.label_at:
             x, y = self.turn(*r.label_at)
             stale = r.kind == "stale"  # the line of code that wrote stands above its line
@@ -546,7 +546,7 @@ class Drawing:
 
 
 def best_to_read(ways):
-    """(SVG, drawing) of the first way that fits the column and a screen, else of the one that is shrunk least."""
+    """Draw (SVG, drawing) in the first way that fits the column and a screen, else in the one that is shrunk least."""
     best = None
     for way in ways:
         drawing = way()

@@ -140,17 +140,17 @@ class Plan:
         self.sublanes = len(taken)
 
     def blocked(self, tail, head):
-        """True when another value stands in the way of a line between two values."""
+        """Tell whether another value stands in the way of a line between two values."""
         first, last = sorted((tail.step, head.step))
         lane = {tail.sublane, head.sublane}
         return any(first < v.step < last and (len(lane) > 1 or v.sublane in lane) for v in self.values)
 
     def covered(self, value):
-        """True when another value stands on the far side of this one, in the same step."""
+        """Tell whether another value stands on the far side of this one, in the same step."""
         return any(v.step == value.step and v.sublane > value.sublane for v in self.values)
 
     def hidden(self, value):
-        """True when another value stands between this one and the nodes, in the same step."""
+        """Tell whether another value stands between this one and the nodes, in the same step."""
         return any(v.step == value.step and v.sublane < value.sublane for v in self.values)
 
     # --- arrows ---
@@ -223,7 +223,7 @@ class Plan:
         return 17 if self.lies else 14
 
     def gaps(self):
-        """The room between each step and the next one: more where a label or a pill stands on a straight arrow."""
+        """Measure the room between steps: more where a label or a pill stands on a straight arrow."""
         gaps = [19 if self.dense else self.gap[self.lies]] * (len(self.steps) - 1)
         for r in self.straight:
             if self.lies:
@@ -237,7 +237,7 @@ class Plan:
         return gaps
 
     def place_along(self):
-        """Along the lanes: each step as long as its longest box, with room for the lines beside it."""
+        """Place the steps along the lanes: each as long as its longest box, with room for the lines beside it."""
         gaps = self.gaps()
         named = set() if self.lies else {min(v.step for v in members) for members in self.clusters}
         before = [0.0] * len(self.steps)
@@ -261,7 +261,7 @@ class Plan:
                 one.t = step.t
 
     def place_across(self):
-        """Across the lanes: tracks, backward nodes, a channel for stale lines, values, tracks."""
+        """Place what lies across the lanes: tracks, backward nodes, a channel for stale lines, values, tracks."""
         widest = max((width_of(r.label, DIGIT) for r in self.arcs), default=0)
         pill = max((pill_width(r.pill) if not self.lies else 20 for r in self.arcs if r.pill), default=0)
         self.clear = max(22, pill / 2 + 16) if self.lies else max(22, widest + 8, pill / 2 + 12)  # to the first track
@@ -342,13 +342,13 @@ class Plan:
         self.label_where_it_leaves(r, a)
 
     def route_nothing(self, r):
-        """An arrow to nothing: it ends in a ring, where it has just begun."""
+        """Route an arrow to nothing: it ends in a ring, where it has just begun."""
         at = self.at[id(r), r.tail.key]
         r.points = [(at, r.tail.near), (at, r.tail.near - STUB)]
         self.label_where_it_leaves(r, at - (3 if self.lies else 1.5))  # clear of the ring
 
     def label_where_it_leaves(self, r, at):
-        """The number of an arrow that leaves a node on the side of the tracks."""
+        """Place the number of an arrow that leaves a node on the side of the tracks."""
         if self.lies:
             r.label_at = at - 3 - width_of(r.label, DIGIT) / 2, r.tail.near - 8
         else:
@@ -396,7 +396,7 @@ class Plan:
         r.label_at = (start[-1][0] + end[0][0]) / 2, level
 
     def arrive(self, value, goal, level):
-        """The end of a path that comes from a track to a value."""
+        """Return the end of a path that comes from a track to a value."""
         if self.covered(value):
             bus = self.steps[value.step].start - 9
             return [(bus, level), (bus, value.c + value.dc / 4), (value.front, value.c + value.dc / 4)]
@@ -434,7 +434,7 @@ class Plan:
 
 
 def tracks(buses, apart=False):
-    """A track number for each route: short ones inside, and no two buses that run side by side on one track."""
+    """Return a track number for each route: short ones inside, and no two buses that run side by side on one track."""
     placed, found = [], {}
 
     def span(bus):

@@ -88,7 +88,7 @@ class Legend:
 
 
 def draw_sample(page, sample, y):
-    """A sample whose middle is at this height."""
+    """Draw a sample whose middle is at this height."""
     if isinstance(sample, Card):
         width, height = sample.size(True)
         sample.write(page, MIDDLE - width / 2, y - height / 2, width, height, True)

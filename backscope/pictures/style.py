@@ -112,7 +112,7 @@ def height_of(style):
 
 
 def wrapped(text, width, style="text"):
-    """The lines of a text that is set at most this wide: as few as possible, and of about one length."""
+    """Return the lines of a text that is set at most this wide: as few as possible, and of about one length."""
     lines = filled(text, width, style)
     narrower = width
     while len(lines) > 1 and len(again := filled(text, narrower := narrower - 12, style)) == len(lines):
@@ -123,7 +123,7 @@ def wrapped(text, width, style="text"):
 
 
 def filled(text, width, style):
-    """The lines of a text, each as full as can be."""
+    """Return the lines of a text, each as full as can be."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -135,7 +135,7 @@ def filled(text, width, style):
 
 
 def contrast(one, other):
-    """The contrast of two colours as WCAG 2 counts it, from 1 to 21."""
+    """Return the contrast of two colours as WCAG 2 counts it, from 1 to 21."""
 
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -162,7 +162,7 @@ class Page:
         self.out.append(element)
 
     def paint(self, name, fill, line=None):
-        """The attributes of a shape in the light; how it looks in the dark goes into the style block."""
+        """Return the attributes of a shape in the light; how it looks in the dark goes into the style block."""
         for rules, colours in ((self.light, LIGHT), (self.dark, DARK)):
             rules[name] = f"fill:{colours.get(fill, 'none')}" + (f";stroke:{colours[line]}" if line else "")
         if self.compact:
@@ -170,7 +170,7 @@ class Page:
         return f'class="{name}" fill="{LIGHT.get(fill, "none")}"' + (f' stroke="{LIGHT[line]}"' if line else "")
 
     def ink(self, style, colour):
-        """The attributes of words."""
+        """Return the attributes of words."""
         size, weight = TEXTS[style]
         paint = self.paint(f"t-{colour}", colour)
         if self.compact:
@@ -180,7 +180,7 @@ class Page:
         return paint + (f' font-weight="{weight}"' if weight != 400 else "")
 
     def rect(self, kind, x, y, width, height, radius=ROUND, line=LINE, dashes=""):
-        """A box of a kind."""
+        """Draw a box of a kind."""
         fill, edge = SHAPES[kind]
         drawn = f' stroke-width="{line:g}"' if edge and line != LINE else ""
         drawn += f' stroke-dasharray="{dashes}"' if dashes else ""
@@ -188,17 +188,17 @@ class Page:
         self.add(f"<rect {self.paint(kind, fill, edge)} {place}{drawn}/>")
 
     def halo(self, x, y, width, height, radius):
-        """Amber behind a box that is marked."""
+        """Draw amber behind a box that is marked."""
         self.rect("behind", x, y, width, height, radius, 1.5)
 
     def text(self, x, y, words, style="text", colour="ink", anchor="middle"):
-        """A line of words; `y` is its baseline."""
+        """Write a line of words; `y` is its baseline."""
         at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
         place = f'{self.ink(style, colour)} x="{short(x)}" y="{short(y)}"{at}'
         self.add(f"<text {place}>{html.escape(words, quote=False)}</text>")
 
     def spans(self, x, y, spans, anchor="middle"):
-        """A line of words in several styles: (words, style, colour) each; `y` is its baseline."""
+        """Write a line of words in several styles: (words, style, colour) each; `y` is its baseline."""
         if len(spans) == 1:
             self.text(x, y, *spans[0], anchor)
             return
@@ -210,7 +210,7 @@ class Page:
         self.add(f'<text x="{short(x)}" y="{short(y)}"{at}>{"".join(parts)}</text>')
 
     def arrow(self, kind, points, head=None, curved=False):
-        """A line with straight parts and round corners; its head, if it has one, is at the last point."""
+        """Draw a line with straight parts and round corners; its head, if it has one, is at the last point."""
         colour, wide, dashes, has_head = ARROWS[kind]
         has_head = has_head if head is None else head
         name = kind.replace(" ", "-")
@@ -229,7 +229,7 @@ class Page:
             self.head(name, colour, before, tip, size)
 
     def head(self, name, colour, before, tip, size):
-        """The head of an arrow that comes from a point."""
+        """Draw the head of an arrow that comes from a point."""
         length = distance(before, tip) or 1
         ux, uy = (tip[0] - before[0]) / length, (tip[1] - before[1]) / length
         bx, by, wx, wy = tip[0] - ux * size, tip[1] - uy * size, -uy * size * 0.42, ux * size * 0.42
@@ -238,23 +238,23 @@ class Page:
         self.add(f'<path {self.paint(f"h-{name}", colour)} d="{path}"/>')
 
     def ring(self, kind, x, y, radius=3):
-        """A small ring at the end of an arrow to nothing."""
+        """Draw a small ring at the end of an arrow to nothing."""
         colour, wide, *_ = ARROWS[kind]
         place = f'cx="{short(x)}" cy="{short(y)}" r="{radius:g}" stroke-width="{wide:g}"'
         self.add(f'<circle {self.paint("a-" + kind, None, colour)} {place}/>')
 
     def dot(self, colour, x, y, radius=4.5):
-        """A filled dot, in front of a sentence."""
+        """Draw a filled dot, in front of a sentence."""
         self.add(f'<circle {self.paint("d-" + colour, colour)} cx="{short(x)}" cy="{short(y)}" r="{radius:g}"/>')
 
     def pill(self, x, y, words, kind="run", colour="run_t"):
-        """Words in a pill, in the middle of an arrow; `x`, `y` is its middle."""
+        """Write words in a pill, in the middle of an arrow; `x`, `y` is its middle."""
         wide = pill_width(words)
         self.rect(kind, x - wide / 2, y - 10, wide, 20, 10, 1)
         self.text(x, y + 4.2, words, "pill", colour)
 
     def svg(self, scale=1):
-        """The SVG as text: a line for each shape, the dark colours at the end."""
+        """Return the SVG as text: a line for each shape, the dark colours at the end."""
         light, dark = (
             "".join(f"\n.{name}{{{rule}}}" for name, rule in sorted(rules.items()))
             for rules in (self.light if self.compact else {}, self.dark)
@@ -277,7 +277,7 @@ def pill_width(words):
 
 
 def short(number):
-    """A coordinate with at most one decimal."""
+    """Return a coordinate with at most one decimal."""
     return f"{round(number, 1):g}"
 
 
@@ -285,7 +285,7 @@ def short(number):
 
 
 def without_idle_corners(points):
-    """The same path without corners that do not turn, or that are no distance apart."""
+    """Return the same path without corners that do not turn, or that are no distance apart."""
     kept = [points[0]]
     for p in points[1:]:
         if abs(p[0] - kept[-1][0]) < 0.5 and abs(p[1] - kept[-1][1]) < 0.5:
@@ -298,12 +298,12 @@ def without_idle_corners(points):
 
 
 def straight(a, b, c):
-    """True when three points lie on one line."""
+    """Tell whether three points lie on one line."""
     return abs((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])) < 1e-6
 
 
 def rounded(points):
-    """A path along these points whose corners are round."""
+    """Return a path along these points whose corners are round."""
     path = f"M{short(points[0][0])} {short(points[0][1])}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(ROUND, distance(before, corner) / 2, distance(corner, after) / 2)
@@ -313,7 +313,7 @@ def rounded(points):
 
 
 def swung(points):
-    """An S from the first point to the last."""
+    """Return an S from the first point to the last."""
     (ax, ay), (bx, by) = points[0], points[-1]
     middle = short((ax + bx) / 2)
     return f"M{short(ax)} {short(ay)}C{middle} {short(ay)} {middle} {short(by)} {short(bx)} {short(by)}"
@@ -325,7 +325,7 @@ def distance(a, b):
 
 
 def towards(a, b, length):
-    """The point at some distance from a on the way to b."""
+    """Return the point at some distance from a on the way to b."""
     whole = distance(a, b) or 1
     return a[0] + (b[0] - a[0]) * length / whole, a[1] + (b[1] - a[1]) * length / whole
 
@@ -337,7 +337,7 @@ PALES = tuple(LIGHT[name] for name in ("tensor", "run", "acc", "part", "node", "
 
 
 def with_dark_colours(svg):
-    """An SVG whose colours are ours, in attributes or in style attributes, with the dark ones in a style block."""
+    """Add a style block with the dark colours to an SVG whose colours are ours, in attributes or in styles."""
     rules = []
     for name, light in LIGHT.items():
         for colour in sorted({light, light.lower()}):
@@ -356,7 +356,7 @@ def with_dark_colours(svg):
 
 
 def in_short(sentences):
-    """The first of these sentences, as an alt text: what a picture says, for those who cannot see it."""
+    """Return the first of these sentences, as an alt text: what a picture says, for those who cannot see it."""
     kept = ""
     for sentence in sentences:
         if len(kept) + len(sentence) >= ALT:
@@ -366,7 +366,7 @@ def in_short(sentences):
 
 
 def as_image(svg, alt):
-    """An SVG as an <img>: also an untrusted notebook shows that."""
+    """Return an SVG as an <img>: also an untrusted notebook shows that."""
     data = base64.b64encode(svg.encode()).decode()
     style = "max-width:100%;border-radius:10px"
     return f'<img class="bs-picture" alt="{html.escape(alt)}" style="{style}" src="data:image/svg+xml;base64,{data}">'

@@ -60,7 +60,7 @@ LABEL = CELL + ";width:96px"  # JupyterLab fixes the columns: without a width th
 
 
 def card(recording, shown):
-    """The whole card as HTML."""
+    """Return the whole card as HTML."""
     frames = recording.frames(set(shown))
     pages = Pages(recording, frames)
     parts = [line for line in [*recording.notes, step_text.left_out(recording, shown)] if line]
@@ -79,7 +79,7 @@ def escape(text):
 
 
 def one_frame(recording, pages, frame, is_open):
-    """One step: what happened, the picture, a sentence; the engine's bookkeeping is folded."""
+    """Return one step: what happened, the picture, a sentence; the engine's bookkeeping is folded."""
     title = step_text.title(recording, frame)
     picture = as_image(pages.svg(frame), description(recording, frame)) if pages.pages else ""
     said = [step_text.sentence(recording, frame), pages.caption(frame)]
@@ -99,7 +99,7 @@ def one_frame(recording, pages, frame, is_open):
 
 
 def table(recording, frame):
-    """(name, lines) of each row; the same rows in every frame, so that nothing jumps."""
+    """Return (name, lines) of each row; the same rows in every frame, so that nothing jumps."""
     words, step = step_text, frame.step
     rows = []
     if step is not None:
@@ -124,7 +124,7 @@ def table(recording, frame):
 
 
 def description(recording, frame):
-    """The picture in words, for those who cannot see it."""
+    """Return the picture in words, for those who cannot see it."""
     words = step_text
     parts = [words.title(recording, frame)]
     parts.append("ready: " + words.queue_words(recording, frame))
@@ -173,7 +173,7 @@ class Pages:
         self.whole = len(self.pages) == 1 and set(order) <= set(self.pages[0].nodes)  # nothing is left out
 
     def deal(self, nodes):
-        """As many nodes a page as fit."""
+        """Put as many nodes on a page as fit."""
         everything = self.page(nodes, WHOLE)
         if nodes and everything.drawing is not None:
             return [everything]
@@ -191,7 +191,7 @@ class Pages:
         return pages
 
     def page(self, members, high=PART):
-        """These nodes and their neighbours, and their drawing if that fits: time to the right, or down."""
+        """Return these nodes and their neighbours, and their drawing if that fits: time to the right, or down."""
         page = Page(list(members), self.neighbours(members))
         for lies in (True, False):
             drawing = StepDrawing(self, page, lies)
@@ -212,15 +212,15 @@ class Pages:
         return list(found)
 
     def page_for(self, frame):
-        """The page on which a frame is drawn."""
+        """Return the page on which a frame is drawn."""
         return self.pages[0] if frame.step is None else self.page_of[frame.step.node]
 
     def svg(self, frame):
-        """The picture of a frame."""
+        """Return the picture of a frame."""
         return self.page_for(frame).drawing.frame(frame)
 
     def caption(self, frame):
-        """A sentence below the picture, when it does not show the whole graph."""
+        """Return a sentence below the picture, when it does not show the whole graph."""
         if self.whole or not self.pages:
             return ""
         return "Part of the graph: what is dashed runs in other parts."
@@ -258,7 +258,7 @@ class Pages:
         return (f"{short(value.name)}.grad: " if value.named else "grad: ") + clip(grads.get(leaf, "None"))
 
     def held(self, i, frame):
-        """The lines on what a node got or holds, and on what was freed."""
+        """Return the lines on what a node got or holds, and on what was freed."""
         found = []
         step = frame.step
         if step is not None and step.node == i and step.began:
@@ -273,7 +273,7 @@ class Pages:
         return found
 
     def state(self, i, frame):
-        """(what a node does, the word for it)."""
+        """Return (what a node does, the word for it)."""
         if frame.step is not None and frame.step.node == i:
             return ("fails", "FAILS") if frame.step.error else ("runs", "has just run")
         if i in frame.done:
@@ -334,7 +334,7 @@ class StepDrawing(Drawing):
         return card
 
     def carries(self, route):
-        """True for an arrow along which the node of this frame has sent a gradient."""
+        """Return True for an arrow along which the node of this frame has sent a gradient."""
         step = self.now.step
         return step is not None and not step.error and route.tail is self.node_box[step.node] and bool(route.pill)
 
@@ -347,7 +347,7 @@ class StepDrawing(Drawing):
         r.pill = pill
 
     def frame(self, frame):
-        """The SVG of one frame."""
+        """Return the SVG of one frame."""
         self.now = frame
         page = self.svg()
         return page.svg(min(1, (WIDEST - 32) / page.width, HIGHEST / page.height))
@@ -364,5 +364,5 @@ def written_line(before, after):
 
 
 def clip(text, most=CLIPPED):
-    """A value short enough for a box."""
+    """Return a value short enough for a box."""
     return text if len(text) <= most else text[: most - 1] + "…"

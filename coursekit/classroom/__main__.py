@@ -7,7 +7,7 @@ from coursekit.classroom import grade, handout
 
 
 def parser():
-    """The two commands and their words."""
+    """Return the two commands and their words."""
     top = argparse.ArgumentParser(prog="coursekit.classroom")
     commands = top.add_subparsers(dest="command", required=True)
     handing = commands.add_parser("handout")

@@ -102,13 +102,13 @@ class Limits:
 
 
 def lesson_files():
-    """{number: path of the published notebook} for all lessons with exercises."""
+    """Return {number: path of the published notebook} for all lessons with exercises."""
     paths = {number_in(path.name): path for path in sorted((ROOT / "notebooks").glob("[0-8][0-9]*_*.ipynb"))}
     return {number: paths[number] for number in lesson_numbers() if number in paths}
 
 
 def askers(path):
-    """{cell id: exercise id} of a published notebook: by these a cell is known whose last line is gone."""
+    """Return {cell id: exercise id} of a published notebook: by these a cell is known whose last line is gone."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     found = {}
     for cell in cells:
@@ -144,7 +144,7 @@ class Grader:
         self.fence = fence or self.best_fence()
 
     def best_fence(self):
-        """ "namespaces", "limits" or "time only", found out by trying."""
+        """Find the best fence by trying: "namespaces", "limits" or "time only"."""
         if WINDOWS:
             return "time only"
         if sys.platform == "linux":
@@ -235,7 +235,7 @@ class Grader:
         return [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")), json.dumps(spec), "--", *work]
 
     def environment(self, scratch):
-        """A student's process knows nothing of the teacher's settings, keys and folders."""
+        """Return variables by which a student's process knows nothing of the teacher's settings, keys and folders."""
         kept = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "SystemRoot", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX")
         found = {name: os.environ[name] for name in kept if name in os.environ}
         for name in ("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "IPYTHONDIR", "MPLCONFIGDIR", "COURSE_PROGRESS"):
@@ -247,7 +247,7 @@ class Grader:
 
 
 def packages():
-    """The folders that packages are imported from here, for a process with another home."""
+    """Return the folders that packages are imported from here, for a process with another home."""
     return [each for each in sys.path if each.endswith(("site-packages", "dist-packages")) and os.path.isdir(each)]
 
 
@@ -278,7 +278,7 @@ def listen(stream, arrived):
 
 
 def believed(line, key, number):
-    """The record in a line, if its seal fits; else None."""
+    """Return the record in a line, if its seal fits; else None."""
     mark, _, text = line.rstrip(b"\r").partition(b" ")  # Windows ends lines in two characters
     with contextlib.suppress(ValueError):
         if secrets.compare_digest(mark.decode("ascii"), worker.seal(key, number, text.decode("ascii"))):
@@ -310,7 +310,7 @@ def end(process, fence):
 
 
 def told_by_keeper(report):
-    """The keeper's lines as one dictionary."""
+    """Return the keeper's lines as one dictionary."""
     said = {}
     for line in report.decode("utf-8", "replace").splitlines():
         with contextlib.suppress(ValueError):
@@ -392,7 +392,7 @@ def notes_on(ran):
 
 
 def how_it_ended(ended, limits):
-    """The words for how a process came to its end."""
+    """Return the words for how a process came to its end."""
     if ended in ENDED:
         return ENDED[ended].format(seconds=limits.seconds, memory=limits.memory, processes=limits.processes,
                                    quiet=limits.cell + limits.quiet)  # fmt: skip
@@ -400,18 +400,18 @@ def how_it_ended(ended, limits):
 
 
 def ended_here(id, ended, limits):
-    """The answer of an exercise whose cell has ended its process."""
+    """Return the answer of an exercise whose cell has ended its process."""
     return Answer(id, ex.ERROR, f"its cell does not come to the check: {how_it_ended(ended, limits)}.")
 
 
 def named_in(cell, exercises):
-    """The exercises that a cell asks."""
+    """Return the exercises that a cell asks."""
     found = [*worker.ASKS.findall(cell["source"]), cell["asks"]]
     return {id for id in map(normal, found) if id in exercises}
 
 
 def answer_of(record, cells):
-    """A verdict's record as an Answer."""
+    """Make an Answer of a verdict's record."""
     cell = record.get("cell")
     source = cells[cell]["source"] if isinstance(cell, int) and 0 <= cell < len(cells) else ""
     return Answer(record["id"], record["outcome"], record["text"], record["details"], record["printed"],
@@ -438,7 +438,7 @@ def complete(graded, cells):
 
 
 def together(parts):
-    """One student's lesson from several returned files: for each exercise the better verdict."""
+    """Join one student's lesson from several returned files: for each exercise the better verdict."""
     first, *others = parts
     for other in others:
         if first.problem and not other.problem:
@@ -465,7 +465,7 @@ class Bar:
         self.began = self.spoke = time.monotonic()
 
     def step(self, name):
-        """One more is done."""
+        """Count one more that is done."""
         self.done += 1
         now, live = time.monotonic(), self.out.isatty()
         if not live and now - self.spoke < 10 and self.done < self.total:
@@ -517,13 +517,13 @@ def in_order(graded):
 
 
 def changed_files(copies):
-    """The returned files that are no longer as they were when grading began."""
+    """List the returned files that are no longer as they were when grading began."""
     return [copy.name for copy in copies
             if copy.digest and returned.read(copy.path, copy.name).digest != copy.digest]  # fmt: skip
 
 
 def write_csv(path, all_graded):
-    """One row for each student and lesson: the sums, then each exercise and prediction."""
+    """Write a row for each student and lesson: the sums, then each exercise and prediction."""
     numbers = sorted({column(id, each) for each in all_graded for id in each.answers}, key=in_columns)
     head = ["student", "lesson", "exercises", *(outcome for outcome in OUTCOMES), "predictions noted"]
     with open(path, "w", encoding="utf-8-sig", newline="") as file:  # with its mark, so that spreadsheets read names
@@ -545,7 +545,7 @@ def write_csv(path, all_graded):
 
 
 def column(id, graded):
-    """The column of an exercise: its number; the whole id where an old copy asks what is in another lesson today."""
+    """Name an exercise's column: its number; the whole id where an old copy asks what is in another lesson today."""
     lesson_name, _, number = id.partition(".")
     return number if lesson_name == graded.lesson else id
 
@@ -557,13 +557,13 @@ def in_columns(name):
 
 
 def harmless(cell):
-    """Text that no spreadsheet takes for a formula."""
+    """Return text that no spreadsheet takes for a formula."""
     text = str(cell)
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def new_folder(wanted):
-    """A folder that was not there before: `wanted`, or the same with a number."""
+    """Make a folder that was not there before: `wanted`, or the same with a number."""
     for number in range(1, 1000):
         path = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
         try:
@@ -637,5 +637,5 @@ def tell_what_was_found(found, folder, out):
 
 
 def counted(number, word):
-    """ "1 notebook", "3 notebooks"."""
+    """Count in words: "1 notebook", "3 notebooks"."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

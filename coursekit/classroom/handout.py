@@ -67,7 +67,7 @@ def handout(lessons="all", to="handout", out=print):
 
 
 def numbers_in(words, known):
-    """The lessons that "1-9" or "0,3,5-7,5b" names, in order, a range with its lessons' parts; None for other words."""
+    """List the lessons that "1-9" or "0,3,5-7,5b" names, in order, a range with its parts; None for other words."""
     if words.strip() == "all":
         return list(known)
     chosen = set()
@@ -91,13 +91,13 @@ def write(path, text):
 
 
 def student_copy(notebook):
-    """The text of a notebook as a learner begins with it, as `course.py open` makes it."""
+    """Return the text of a notebook as a learner begins with it, as `course.py open` makes it."""
     clear_outputs(notebook)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
 def opening(notebook):
-    """(number, name, question, hook, abilities) from a notebook's first cell."""
+    """Return (number, name, question, hook, abilities) from a notebook's first cell."""
     first = "".join(notebook["cells"][0]["source"])
     number, name, question = QUESTION.match(first).groups()
     hook = HOOK.search(first)
@@ -110,7 +110,7 @@ def opening(notebook):
 
 
 def key(number, notebook):
-    """The key of one lesson, as Markdown."""
+    """Return the key of one lesson, as Markdown."""
     _, name, question, _, _ = opening(notebook)
     parts = [f"# Key to lesson {number}: {name}", f"*{question}*", FOR_YOU]
     for exercise in lesson(number).exercises.values():

@@ -62,7 +62,7 @@ def unshare():
 
 
 def new_root(spec):
-    """A root that holds Python, the course and the scratch folder, read-only but for the last."""
+    """Make a root that holds Python, the course and the scratch folder, read-only but for the last."""
     call("unshare", NEWNS | NEWIPC | NEWNET)  # here, since the keeper's own root must stay where it is
     call("mount", None, "/", None, MS_REC | MS_PRIVATE, None)
     root = spec["root"]
@@ -102,13 +102,13 @@ def bind(path, root):
 
 
 def read_only(root):
-    """Nothing below `root` can be written to from here on."""
+    """Let nothing below `root` be written to from here on."""
     wanted = (ctypes.c_uint64 * 4)(ATTR_RDONLY, 0, 0, 0)
     call("syscall", MOUNT_SETATTR, AT_FDCWD, root, AT_RECURSIVE, wanted, ctypes.sizeof(wanted))
 
 
 def give_up_rights(spec):
-    """No right of root's is left, and no program can give one back."""
+    """Give up every right of root's, so that no program can give one back."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(*[SPARE_ID + spec["slot"]] * 3)
@@ -158,7 +158,7 @@ def start(spec, command):
 
 
 def fork(work):
-    """A child that does `work` and ends; its number."""
+    """Start a child that does `work` and ends; return its number."""
     child = os.fork()
     if child:
         return child
@@ -242,7 +242,7 @@ def ended_by(status):
 
 
 def descendants(parent):
-    """The numbers of all processes that come from `parent`."""
+    """Return the numbers of all processes that come from `parent`."""
     found, waiting = [], [parent]
     while waiting and len(found) < 2000:
         each = waiting.pop()

@@ -54,7 +54,7 @@ class Found:
 
 
 def look(folder, titles):
-    """All notebooks in a folder, each with its student and lesson. titles: {lesson: its file's name without .ipynb}."""
+    """Find all notebooks in a folder, each with its student and lesson. titles: {lesson: its file's stem}."""
     folder = Path(folder)
     found = Found()
     for path in walk(folder, folder, found):
@@ -75,7 +75,7 @@ def look(folder, titles):
 
 
 def walk(folder, root, found):
-    """The files of a folder in order, without hidden ones; links are not followed."""
+    """Yield the files of a folder in order, without hidden ones; links are not followed."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in IGNORED:
             continue
@@ -98,7 +98,7 @@ def not_a_notebook(path):
 
 
 def read(path, name):
-    """One notebook's code cells and its lesson; `problem` says why there are none. Never raises."""
+    """Read one notebook's code cells and its lesson; `problem` says why there are none. Never raises."""
     copy = Copy("", path, name)
     try:
         size = path.stat().st_size
@@ -124,7 +124,7 @@ def read(path, name):
 
 
 def understood(notebook):
-    """(lesson, code cells) of a parsed notebook, of format 4 or an older one."""
+    """Return (lesson, code cells) of a parsed notebook, of format 4 or an older one."""
     cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
     if not isinstance(cells, list):
         raise TypeError("cells")
@@ -148,7 +148,7 @@ def understood(notebook):
 
 
 def lesson_in_name(stem, titles):
-    """The lesson that a file name tells: 07_version_counters, NAME_07, or NAME-7."""
+    """Return the lesson that a file name tells: 07_version_counters, NAME_07, or NAME-7."""
     for number, title in titles.items():
         if title.lower() in stem.lower():
             return number
@@ -157,7 +157,7 @@ def lesson_in_name(stem, titles):
 
 
 def student_of(path, lesson, titles):
-    """The student of a file: its first folder, or its name without what names the lesson; '' when neither tells."""
+    """Name the student of a file: its first folder, or its name without the lesson's; '' when neither tells."""
     if len(path.parts) > 1:
         return without_additions(path.parts[0]).strip() or path.parts[0]
     name = without_additions(path.stem)
@@ -173,7 +173,7 @@ def student_of(path, lesson, titles):
 
 
 def without_additions(name):
-    """A name without what platforms and browsers add to it."""
+    """Return a name without what platforms and browsers add to it."""
     for _ in range(4):
         for added in ADDED_BY_PLATFORMS:
             name = added.sub("", name)

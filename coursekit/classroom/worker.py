@@ -37,18 +37,18 @@ ASKS = re.compile(r"""L\s*\.\s*(?:check|predict)\s*\(\s*["'](\d?\d[a-z]?\.p?\d+)
 
 
 def sealed_line(key, number, record):
-    """A record as a line that only the holder of the key can write, and only at this place."""
+    """Return a record as a line that only the holder of the key can write, and only at this place."""
     text = json.dumps(record, ensure_ascii=True)
     return f"{seal(key, number, text)} {text}\n"
 
 
 def seal(key, number, text):
-    """The seal of one line."""
+    """Return the seal of one line."""
     return hmac.new(key, f"{number} {text}".encode(), hashlib.sha256).hexdigest()
 
 
 def reporter(file, key, entries):
-    """A function that writes one record after the other. Key and file are known to it alone.
+    """Return a function that writes one record after the other. Key and file are known to it alone.
 
     Only what is called from this file counts, entered by one of `entries`: a cell that finds it cannot use it.
     """
@@ -96,7 +96,7 @@ class Tools:
                 yield f"builtins.{each}", value
 
     def inside(self, name, value):
-        """A function with its code, a class with its methods."""
+        """Yield a function with its code, a class with its methods."""
         yield name, value
         if isinstance(value, types.FunctionType):
             yield f"{name}.__code__", value.__code__
@@ -106,7 +106,7 @@ class Tools:
                     yield from self.inside(f"{name}.{each}", member)
 
     def changed(self):
-        """The name of something that is not what it was, or ''."""
+        """Return the name of something that is not what it was, or ''."""
         now = dict(self.parts())
         for name, was in self.before.items():
             if now.get(name) is not was:
@@ -115,7 +115,7 @@ class Tools:
 
 
 def patched_engine():
-    """The name of a function of our engine, of NumPy or of math whose code has come from a notebook's cell, or ''."""
+    """Name a function of our engine, of NumPy or of math whose code has come from a notebook's cell, or ''."""
     for name, module in list(sys.modules.items()):
         ours = name.partition(".")[0] == "course_lib" or name in ("numpy", "math")
         if not ours or not isinstance(module, types.ModuleType):
@@ -131,7 +131,7 @@ def patched_engine():
 
 
 def from_a_cell(value):
-    """True for a function that neither we nor a package has written. (A dataclass writes some methods itself.)"""
+    """Recognise a function that neither we nor a package has written. (A dataclass writes some methods itself.)"""
     if not isinstance(value, types.FunctionType):
         return False
     file = value.__code__.co_filename
@@ -168,7 +168,7 @@ class Graded(lessons.Lesson):
         self._run = run
 
     def run(self, program, *args, after=None):
-        """The program runs, for what later cells need of it; nothing is shown."""
+        """Run the program, for what later cells need of it; show nothing."""
         with contextlib.suppress(Exception):
             program(*args)
 
@@ -186,17 +186,17 @@ class Graded(lessons.Lesson):
             self.results[known.id] = self._run.judge(known, answer, self.torch)
 
     def hint(self, id=lessons.NOTHING):
-        """Nothing while grading."""
+        """Do nothing while grading."""
 
     def solution(self, id=lessons.NOTHING):
         """Shows nothing while grading; the page says that the notebook asks for it."""
         self._run.note("asks L.solution for", ex.short(id).strip("'"))
 
     def build(self, lesson=None):
-        """Nothing while grading: the learner's own engine stays with the learner."""
+        """Do nothing while grading: the learner's own engine stays with the learner."""
 
     def progress(self):
-        """Nothing while grading."""
+        """Do nothing while grading."""
 
     train = defects = progress
 
@@ -209,7 +209,7 @@ class Nothing:
         return {}
 
     def change(self, id, change):
-        """Nothing is remembered."""
+        """Remember nothing."""
         return {}
 
 
@@ -240,14 +240,14 @@ class Run:
             self.report(kind="note", what=what, id=id[:20])
 
     def changed(self):
-        """The name of something that the notebook has replaced, or ''; it is reported."""
+        """Return the name of something that the notebook has replaced, or ''; it is reported."""
         name = self.tools.changed()
         if name:
             self.report(kind="replaced", what=name[:200], cell=self.cell)
         return name
 
     def judge(self, exercise, answer, torch=None):
-        """The verdict of the record's check, reported; none when the notebook has changed what judges."""
+        """Return the verdict of the record's check, reported; none when the notebook has changed what judges."""
         changed = self.changed()
         if not changed:
             torch = torch if torch is not None else ex.engine_for(answer, lessons.our_engine())
@@ -298,7 +298,7 @@ class Run:
         return ran.error_before_exec or ran.error_in_exec
 
     def without_a_check(self, exercise, error):
-        """The verdict on an exercise whose cell has run and judged nothing."""
+        """Report a verdict on an exercise whose cell has run and judged nothing."""
         if error is not None:
             text = f"its cell stops before the check: {in_words(error, self.seconds)}."
             details = [] if isinstance(error, bounds.TimeUp) else [ex.help_for(error, exercise)]
@@ -316,13 +316,13 @@ def in_words(error, seconds):
 
 
 def refusal(exercise, changed):
-    """The result that a notebook gets which has changed what would judge it."""
+    """Return the result that a notebook gets which has changed what would judge it."""
     text = f"the notebook changes `{changed}`, with which answers are judged. So this one was not."
     return ex.Result(exercise.id, "not judged", text)
 
 
 def quiet_shell():
-    """An IPython shell that runs cells, keeps no history and shows nothing."""
+    """Return an IPython shell that runs cells, keeps no history and shows nothing."""
     from IPython.core.history import HistoryManager
     from IPython.core.interactiveshell import InteractiveShell
 

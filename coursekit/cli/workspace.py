@@ -86,7 +86,7 @@ def edition_digest(text: bytes) -> str:
 
 
 def contents(text: bytes) -> str:
-    """The digest by which a file is known to be as it was made: all of its cells with their outputs. Only the
+    """Return the digest by which a file is known to be as it was made: all of its cells with their outputs. Only the
     notebook's own metadata is left out, which programs change on opening and no learner writes in."""
     try:
         return digest(json.dumps(json.loads(text.decode("utf-8"))["cells"], sort_keys=True).encode("utf-8"))

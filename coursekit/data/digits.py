@@ -9,7 +9,7 @@ FILE = Path(__file__).with_name("digits.npz")
 
 
 def digits(torch):
-    """(images, labels) as tensors of `torch`, ours or PyTorch's: float32 (1797, 8, 8) from 0 to 1, and int64 (1797,).
+    """Return (images, labels) as tensors of `torch`: float32 (1797, 8, 8) from 0 to 1, int64 (1797,).
 
     Both are new at every call, so that nobody finds what another has written into them.
     """

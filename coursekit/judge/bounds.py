@@ -135,7 +135,7 @@ class Spent:
 
 
 def choose_stopwatch():
-    """The class that can stop code here: a timer signal, or a second thread, or Python's own turns and calls."""
+    """Return the class that can stop code here: a timer signal, or a second thread, or Python's own turns and calls."""
     if AlarmClock.works_here():
         return AlarmClock
     return Turnstile if sys.platform == "emscripten" else Watchdog
@@ -152,7 +152,7 @@ class AlarmClock:
 
     @staticmethod
     def works_here():
-        """True in the main thread of a system that has timer signals."""
+        """Return True in the main thread of a system that has timer signals."""
         return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
     def __init__(self, spent):
@@ -225,7 +225,7 @@ class Replaced:
 
 
 def is_somebody_elses(code):
-    """True for code that is neither the course's nor Python's nor an installed package's."""
+    """Return True for code that is neither the course's nor Python's nor an installed package's."""
     return not code.co_filename.startswith((*COURSE_FILES, *PYTHON, "<frozen"))
 
 
@@ -242,7 +242,7 @@ def time_is_up(variables):
 
 
 def raise_at_next_line(frame, event, arg):
-    """A trace function that stops the code at its next line; Python then switches tracing off by itself.
+    """Return a trace function that stops the code at its next line; Python then switches tracing off by itself.
 
     It may outlive the code it is for by a few lines: those of the caller must not be hit.
     """
@@ -252,7 +252,7 @@ def raise_at_next_line(frame, event, arg):
 
 
 def frames_inside(frame):
-    """The frames above the one of `inside`, innermost first; none when it is not on the stack."""
+    """Return the frames above the one of `inside`, innermost first; none when it is not on the stack."""
     found = []
     while frame is not None:
         if frame.f_code is inside.__code__:
@@ -348,7 +348,7 @@ class Turnstile:
 
 
 def frames_of(thread_id):
-    """The frames above the one of `inside` in another thread, which runs; none when it went on while they were read.
+    """List the frames above the one of `inside` in another thread, which runs; none when it went on meanwhile.
 
     It is given no turn meanwhile, if that can be had: of a frame that has ended CPython 3.11 may show anything.
     """
@@ -373,7 +373,7 @@ def send(thread_id, error):
 
 @contextlib.contextmanager
 def protected_state(engines):
-    """A fresh start inside, and everything as it was outside: grad mode, anomaly mode, hooks, random numbers.
+    """Give a fresh start inside, and everything as it was outside: grad mode, anomaly mode, hooks, random numbers.
 
     A learner's function may leave by an error, by TimeUp, or through a generator that never ends its `with`.
     """

@@ -10,7 +10,7 @@ from coursekit.rooms import LESSONS
 
 
 def in_order(package):
-    """The EXERCISE of every file of a lesson's package: predictions first, each by its number."""
+    """Return the EXERCISE of every file of a lesson's package: predictions first, each by its number."""
     folder = importlib.import_module(package).__path__
     files = (importlib.import_module(f"{package}.{file.name}") for file in pkgutil.iter_modules(folder))
     found = [file.EXERCISE for file in files if hasattr(file, "EXERCISE")]
@@ -18,7 +18,7 @@ def in_order(package):
 
 
 def by_number(id):
-    """A key for sorting: the predictions of a lesson first, each by its number, so that 07.10 comes after 07.9."""
+    """Make a key for sorting: the predictions of a lesson first, each by its number, so that 07.10 comes after 07.9."""
     lesson, _, rest = id.partition(".")
     return lesson, not rest.startswith("p"), int(rest.strip("p"))
 
@@ -32,23 +32,23 @@ def number_of(lesson):
 
 
 def number_in(name):
-    """The number that a lesson's folder or notebook begins with, "07b" of 07b_the_hunt; "" where there is none."""
+    """Read the number that a lesson's folder or notebook begins with, "07b" of 07b_the_hunt; "" where there is none."""
     match = re.match(r"(\d\d[a-z]?)_", name)
     return match[1] if match else ""
 
 
 def folder_of(lesson):
-    """The folder of a lesson by its number; None when there is none."""
+    """Return the folder of a lesson by its number; None when there is none."""
     return next(iter(sorted(LESSONS.glob(f"{number_of(lesson)}_*"))), None)
 
 
 def lesson_numbers():
-    """The numbers of all lessons and parts that have exercises, as texts, in order."""
+    """Return the numbers of all lessons and parts that have exercises, as texts, in order."""
     return sorted(number_in(path.parent.name) for path in LESSONS.glob("[0-9][0-9]*_*/exercises"))
 
 
 def exercises_module(lesson):
-    """The package of a lesson's exercises; its records are EXERCISES. ModuleNotFoundError when there is none."""
+    """Return the package of a lesson's exercises; its records are EXERCISES. ModuleNotFoundError when there is none."""
     folder = folder_of(lesson)
     if folder is None:
         raise ModuleNotFoundError(f"there is no folder lessons/{lesson}_…")
@@ -56,7 +56,7 @@ def exercises_module(lesson):
 
 
 def import_from_lessons(name):
-    """A module below lessons/, which need not be on sys.path: a learner's notebook runs in another folder."""
+    """Return a module below lessons/, which need not be on sys.path: a learner's notebook runs in another folder."""
     if "lessons" not in sys.modules:
         file, folders = LESSONS / "__init__.py", [str(LESSONS)]
         place = importlib.util.spec_from_file_location("lessons", file, submodule_search_locations=folders)

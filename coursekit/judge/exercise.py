@@ -66,17 +66,17 @@ class Verdict:
 
 
 def correct(shown: str) -> Verdict:
-    """The answer is right; `shown` says what the learner has just shown."""
+    """Say that the answer is right; `shown` says what the learner has just shown."""
     return Verdict(CORRECT, shown)
 
 
 def almost(mistake: str, lead: str = "") -> Verdict:
-    """The answer is a known wrong one: `mistake` names the record's Mistake, `lead` stands before its sentence."""
+    """Say that the answer is a known wrong one: `mistake` names the Mistake, `lead` stands before its sentence."""
     return Verdict(ALMOST, mistake, lead)
 
 
 def not_yet(seen: str) -> Verdict:
-    """The answer is wrong in a way nobody named; `seen` says what was seen, never the solution."""
+    """Say that the answer is wrong in a way nobody named; `seen` says what was seen, never the solution."""
     return Verdict(NOT_YET, seen)
 
 
@@ -128,12 +128,12 @@ class Edit(tuple):
 
 
 def edit(*texts):
-    """An answer as an edit of the solution: edit(old, new), or more such pairs, each done on what the last one left."""
+    """Make an answer of an edit of the solution: edit(old, new), or more such pairs, each on what the last one left."""
     return Edit(zip(texts[::2], texts[1::2], strict=True))
 
 
 def edited(solution, answer):
-    """The source text of an answer, whether it is given as text or as an Edit."""
+    """Return the source text of an answer, whether it is given as text or as an Edit."""
     if not isinstance(answer, Edit):
         return answer
     for old, new in answer:
@@ -161,7 +161,7 @@ class Result:
     allowed: set = field(default_factory=set)  # which entries of the record's `may_change` were needed
 
     def render(self):
-        """The whole printed answer; its first line carries the outcome word."""
+        """Return the whole printed answer; its first line carries the outcome word."""
         lines = [wrap(f"{self.id:5}  {self.word or self.outcome} — {self.text}", first="")]
         lines += [INDENT + line if line else "" for line in self.details]
         if self.printed:
@@ -194,7 +194,7 @@ LEFT_TO_PYTORCH = "and this course leaves it to PyTorch"  # in the error of a na
 
 
 def judge(exercise, answer, torch, seconds=bounds.SECONDS):
-    """The Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises.
+    """Return the Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises.
 
     An answer that uses a name which our engine leaves out is judged on PyTorch, if that is here and finds it right.
     """
@@ -206,7 +206,7 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
 
 
 def judge_on(exercise, answer, torch, seconds):
-    """The Result for one answer on this library."""
+    """Return the Result for one answer on this library."""
     calls = Calls()
     engines = loaded_engines(torch)
     if exercise.prepare is not None:
@@ -262,7 +262,7 @@ def verdict_of(exercise, answer, torch, calls):
 
 
 def guarded_check(exercise, answer, torch, calls, guard):
-    """The verdict of the record's check, with the guard around whatever of the answer can be called."""
+    """Return the verdict of the record's check, with the guard around whatever of the answer can be called."""
     if isinstance(answer, type):
         with guard.around_methods(answer):
             return exercise.check(answer, torch)
@@ -324,7 +324,7 @@ NO_RETURN = (
 
 
 def forgot_return(exercise, calls):
-    """True when every call that ended by itself gave None although a right answer returns something."""
+    """Tell whether every call that ended by itself gave None although a right answer returns something."""
     if not calls.returned or calls.gave_value:
         return False
     returns = [node for node in ast.walk(ast.parse(exercise.solution)) if isinstance(node, ast.Return)]
@@ -336,7 +336,7 @@ def is_none(node):
 
 
 def watched(answer, calls, guard):
-    """A learner's function that also notes its calls, and what they change; anything else as it is."""
+    """Return a learner's function that also notes its calls, and what they change; anything else as it is."""
     if not callable(answer) or isinstance(answer, type) or inspect.isgeneratorfunction(answer):
         return answer
     call = guard.around(answer)
@@ -420,7 +420,7 @@ def invitation(exercise):
 
 
 def form_complaint(exercise, answer, starter, torch):
-    """A sentence when a value was given for a function or a function for a value, otherwise ''."""
+    """Return a sentence when a value was given for a function or a function for a value, otherwise ''."""
     name = exercise.name
     if callable(starter) and not callable(answer):
         what = "class" if isinstance(starter, type) else "function"
@@ -434,13 +434,13 @@ def form_complaint(exercise, answer, starter, torch):
 
 
 def known_values(exercise, torch):
-    """The values in the record, right ones first: what an answer's spelling is brought to."""
+    """Return the values in the record, right ones first: what an answer's spelling is brought to."""
     sources = [exercise.solution, *exercise.alternatives, *(mistake.answer for mistake in exercise.mistakes)]
     return [define(source, exercise.name, torch, f"{exercise.id} value") for source in sources]
 
 
 def engine_for(answer, default):
-    """The module the answer was written with: its own global `torch`, or the one its tensors come from."""
+    """Return the module the answer was written with: its own global `torch`, or the one its tensors come from."""
     functions = [answer.func if isinstance(answer, functools.partial) else answer]
     if isinstance(answer, type):
         functions = [getattr(value, "__func__", value) for value in vars(answer).values()]
@@ -457,7 +457,7 @@ def engine_for(answer, default):
 
 
 def values_in(answer, most=1000):
-    """The values inside nested lists, tuples and dicts, at most `most` of them."""
+    """Yield the values inside nested lists, tuples and dicts, at most `most` of them."""
     waiting, seen = [answer], 0
     while waiting and seen < most:
         value = waiting.pop()
@@ -471,7 +471,7 @@ def values_in(answer, most=1000):
 
 
 def loaded_engines(torch):
-    """Every engine whose settings a learner's code could leave changed."""
+    """Return every engine whose settings a learner's code could leave changed."""
     found = [sys.modules.get("course_lib"), sys.modules.get("torch"), torch]
     return list({id(each): each for each in found if isinstance(each, types.ModuleType)}.values())
 
@@ -480,7 +480,7 @@ def loaded_engines(torch):
 
 
 def machine_was_busy(id):
-    """The Result of code that was stopped before it had its time of the processor."""
+    """Return the Result of code that was stopped before it had its time of the processor."""
     text = "your machine was busy with something else, and the time was up. Run this cell again in a moment."
     return Result(id, NOT_ATTEMPTED, text, word="not judged")
 
@@ -510,7 +510,7 @@ def result_of_error(exercise, answer, error, calls, seconds):
 
 
 def error_text(error):
-    """`TypeName: first lines of the message`, bounded and without addresses."""
+    """Return `TypeName: first lines of the message`, bounded and without addresses."""
     try:
         message = str(error).strip()
     except Exception:
@@ -520,7 +520,7 @@ def error_text(error):
 
 
 def learners_line(error, answer, calls):
-    """[] when the error is not from the learner's code, otherwise one line: its number and its text."""
+    """Return [], or one line where the error is from the learner's code: its number and its text."""
     files, begun, found = files_of(answer), False, None
     for step in steps(error):
         code = step.tb_frame.f_code
@@ -540,7 +540,7 @@ def learners_line(error, answer, calls):
 
 
 def steps(error):
-    """The frames an error came through, outermost first."""
+    """Return the frames an error came through, outermost first."""
     found, step = [], error.__traceback__
     while step is not None:
         found.append(step)
@@ -549,18 +549,18 @@ def steps(error):
 
 
 def could_not_be_called(error, calls):
-    """True when the call of the learner's function itself failed, before its first line."""
+    """Tell whether the call of the learner's function itself failed, before its first line."""
     passed = steps(error)
     return isinstance(error, TypeError) and bool(passed) and passed[-1].tb_frame.f_code is calls.code
 
 
 def is_cell(filename):
-    """True for the file name that a notebook gives to a cell."""
+    """Return True for the file name that a notebook gives to a cell."""
     return "ipykernel" in filename or filename.startswith("<ipython-input")
 
 
 def files_of(answer):
-    """The files with the learner's own functions, for an answer that is a class or an object of one."""
+    """Return the files with the learner's own functions, for an answer that is a class or an object of one."""
     if isinstance(answer, types.FunctionType):
         return set()  # its calls are marked by `watched`
     cls = answer if isinstance(answer, type) else type(answer)
@@ -645,7 +645,7 @@ HELP = (
 
 
 def help_for(error, exercise):
-    """The first sentence of HELP whose type and key phrase fit, else a general one."""
+    """Find the first sentence of HELP whose type and key phrase fit, else a general one."""
     try:
         message = str(error)
     except Exception:
@@ -662,7 +662,7 @@ def help_for(error, exercise):
 
 
 def short(value, limit=80):
-    """`repr(value)` on one line and bounded, for any value: huge, strange, or with a broken __repr__."""
+    """Return `repr(value)` on one line and bounded, for any value: huge, strange, or with a broken __repr__."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
@@ -680,7 +680,7 @@ SHORT.maxstring = SHORT.maxother = 200
 
 
 def tidy(text, limit=1500):
-    """Text that is safe to print: no addresses, bounded."""
+    """Return text that is safe to print: no addresses, bounded."""
     text = without_addresses(str(text)).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 

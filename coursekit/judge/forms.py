@@ -14,7 +14,7 @@ LONGEST = 1000  # elements of one container, characters of one text
 
 
 def fitted(answer, known):
-    """`answer` in the form of `known[0]`, the solution's value; words as the record's values, `known`, spell them."""
+    """Bring `answer` into the form of `known[0]`, the solution's value; words as the record's values spell them."""
     words = vocabulary(known)
     if isinstance(answer, str) and isinstance(known[0], (list, tuple, set, frozenset)):
         letters = unquoted(answer)
@@ -26,12 +26,12 @@ def fitted(answer, known):
 
 
 def fits(answer, known):
-    """True when a fitted answer has the form of an answer at all: numbers, lists and known words in their places."""
+    """Tell whether a fitted answer has the form of an answer at all: numbers, lists and known words in their places."""
     return has_form(answer, known[0], vocabulary(known).values(), 0)
 
 
 def too_long(answer):
-    """True for what nobody can have meant as an answer: a huge tensor, list or text."""
+    """Return True for what nobody can have meant as an answer: a huge tensor, list or text."""
     shape = getattr(answer, "shape", None) if hasattr(type(answer), "tolist") else None
     if shape is not None:
         return math.prod(shape) > LONGEST
@@ -42,7 +42,7 @@ def too_long(answer):
 
 
 def fit(value, like, words, depth):
-    """One value, or one part of it, in the form of `like`."""
+    """Bring one value, or one part of it, into the form of `like`."""
     value = plain(value)
     if depth > DEEPEST or too_long(value):
         return value
@@ -62,7 +62,7 @@ def fit(value, like, words, depth):
 
 
 def fit_text(text, like, words):
-    """A text that means a word of the record, or None, True, False, or a number, where such a thing belongs."""
+    """Read a text that means a word of the record, or None, True, False, or a number, where such a thing belongs."""
     text = unquoted(text)
     if key(text) in words:
         return words[key(text)]
@@ -74,7 +74,7 @@ def fit_text(text, like, words):
 
 
 def fit_letters(value, words):
-    """An order such as "DBCA", which may be written with blanks, commas, arrows, or as a list of letters."""
+    """Read an order such as "DBCA", which may be written with blanks, commas, arrows, or as a list of letters."""
     if isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
     if isinstance(value, (list, tuple)) and all(isinstance(each, str) and len(each.strip()) == 1 for each in value):
@@ -89,7 +89,7 @@ def fit_letters(value, words):
 
 
 def fit_sequence(value, like, words, depth):
-    """A list, tuple or set of the solution's kind; a single word is a list of one."""
+    """Read a list, tuple or set of the solution's kind; a single word is a list of one."""
     if isinstance(value, str) and means_none(value, like, words):
         value = []  # "none", where a list of names is wanted
     if isinstance(value, str):
@@ -112,7 +112,7 @@ def fit_sequence(value, like, words, depth):
 
 
 def is_column(each, like, value):
-    """[[11], [22]] is not [11, 22]: a list in a list of several says something about shape."""
+    """Tell whether a list holds one list in each place: [[11], [22]] says something about shape, [11, 22] does not."""
     return type(each) in (list, tuple) and len(each) == 1 < len(value) and not isinstance(like, (list, tuple, set))
 
 
@@ -123,7 +123,7 @@ def means_none(text, like, words):
 
 
 def fit_dict(value, like, words, depth):
-    """A dictionary whose keys are spelled as the solution's."""
+    """Spell the keys of a dictionary as the solution does."""
     if isinstance(value, str):
         value = literal(value)
     if not isinstance(value, dict):
@@ -155,7 +155,7 @@ def plain(value):
 
 
 def parts(text):
-    """A text as a list: a Python literal such as "(3, 1)" or "3,1", or else its words."""
+    """Read a text as a list: a Python literal such as "(3, 1)" or "3,1", or else its words."""
     found = literal(text)
     if isinstance(found, (list, tuple, set)):
         return found
@@ -182,7 +182,7 @@ def unquoted(text):
 
 
 def as_number(text):
-    """The number that a text writes, an int where it can be; None for any other text."""
+    """Return the number that a text writes, an int where it can be; None for any other text."""
     for read in (int, float):
         try:
             return read(text)
@@ -200,7 +200,7 @@ def is_letters(like):
 
 
 def vocabulary(known):
-    """{folded: as written} for all words in the record's values, as the solution spells them.
+    """Return {folded: as written} for all words in the record's values, as the solution spells them.
 
     Where one value holds both "x" and "X", case says which is meant, so neither is folded.
     """

@@ -132,7 +132,7 @@ class Guard:
         return passing
 
     def noting_calls(self, given):
-        """A function that the answer is given: an error that it raises is the caller's business as well."""
+        """Return a function that the answer is given: an error that it raises is the caller's business as well."""
         return self.noting_passes(given, f"`{given.__name__}`") if isinstance(given, types.FunctionType) else given
 
     def noting_seeds(self, seed):
@@ -147,7 +147,7 @@ class Guard:
     # --- around each call -------------------------------------------------------------------------------
 
     def around(self, function, kind=ARGUMENT, names=None, noting=None):
-        """`function`, looked at before and after each call. `noting(*args)` may add what else to look at."""
+        """Return `function`, looked at before and after each call. `noting(*args)` may add what else to look at."""
         own = parameters(function)
 
         @functools.wraps(function)
@@ -183,7 +183,7 @@ class Guard:
 
     @contextlib.contextmanager
     def around_methods(self, cls):
-        """The same for a Function class: its forward and backward are guarded until the check ends."""
+        """Do the same for a Function class: its forward and backward are guarded until the check ends."""
         replaced = {}
         for name, kind, noting in (
             ("forward", ARGUMENT, self.note_inputs),
@@ -213,7 +213,7 @@ class Guard:
                 found.append(TensorSeen(tensor, name, label, ARGUMENT))
 
     def quietly(self, work, *args):
-        """The guard's own lines are nobody's business: not a tracer's, and their errors are not the learner's."""
+        """Run the guard's own lines as nobody's business: not a tracer's, and their errors are not the learner's."""
         tracing = sys.gettrace()
         sys.settrace(None)
         try:
@@ -265,7 +265,7 @@ class Guard:
                 found.append(TensorSeen(each, name, f"{label}.{key}", kind))
 
     def compare(self, before, failed):
-        """After a call: whatever is not as it was becomes a finding, unless the record allows it."""
+        """Make a finding, after a call, of whatever is not as it was, unless the record allows it."""
         found, had, modules = before
         for thing in found:
             for kind, facet, sentence in thing.changes():
@@ -399,7 +399,7 @@ def is_tensor(value):
 
 
 def memory(tensor):
-    """All bytes of the memory behind a tensor; None where there are too many."""
+    """Return all bytes of the memory behind a tensor; None where there are too many."""
     array = getattr(tensor, "array", None)
     if array is not None:  # ours
         while isinstance(getattr(array, "base", None), np.ndarray):
@@ -410,7 +410,7 @@ def memory(tensor):
 
 
 def version(tensor):
-    """The version counter's value; None for an inference tensor, which has none."""
+    """Return the version counter's value; None for an inference tensor, which has none."""
     return None if tensor.is_inference() else tensor._version
 
 
@@ -443,7 +443,7 @@ def hooks(tensor):
 
 
 def leaves_behind(tensor):
-    """The leaves that the graph of a tensor leads to, each once."""
+    """Return the leaves that the graph of a tensor leads to, each once."""
     waiting, known, leaves = [tensor.grad_fn], set(), []
     while waiting and len(known) < MOST_NODES:
         node = waiting.pop()
@@ -501,7 +501,7 @@ def short(*values):
 
 
 def parameters(function):
-    """The names of a function's positional arguments, and of those after * with a star; {method: names} for a class."""
+    """Name a function's positional arguments, and those after * with a star; {method: names} for a class."""
     if isinstance(function, type):
         methods = {name: getattr(vars(function).get(name), "__func__", None) for name in ("forward", "backward")}
         return {name: parameters(method) for name, method in methods.items() if method is not None}
@@ -515,7 +515,7 @@ def parameters(function):
 
 
 def name_at(names, place):
-    """The name of the argument at this place, "" when nobody gave it one."""
+    """Return the name of the argument at this place, "" when nobody gave it one."""
     if not isinstance(names, tuple) or not names:
         return ""
     if place < len(names) and not names[place].startswith("*"):

@@ -10,7 +10,7 @@ from coursekit.rooms import LESSONS
 
 @functools.cache
 def moved():
-    """{old number: new number}; "" for what there is no longer."""
+    """Return {old number: new number}; "" for what there is no longer."""
     return tomllib.loads((LESSONS / "moved.toml").read_text(encoding="utf-8"))["moved"]
 
 
@@ -35,7 +35,7 @@ def carried_over(entries):
 
 
 def records_before(lesson):
-    """The exercises that a lesson had in 0.9.0, by their numbers of then, wherever they stand today."""
+    """Return the exercises that a lesson had in 0.9.0, by their numbers of then, wherever they stand today."""
     old = {new: old for old, new in moved().items() if new and old.startswith(f"{lesson}.")}
     lessons = sorted({lesson, *(new.partition(".")[0] for new in old)})
     found = []

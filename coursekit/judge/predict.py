@@ -39,7 +39,7 @@ class Predict(Exercise):
 
 
 def verdict(exercise, named, answer, torch):
-    """The Verdict on one answer; named: pairs (mistake, its values as `read` gives them)."""
+    """Return the Verdict on one answer; named: pairs (mistake, its values as `read` gives them)."""
     value = exercise.read(answer)
     if value is None or isinstance(value, Verdict):
         return value or not_yet(exercise.wanted or exercise.otherwise)
@@ -56,15 +56,15 @@ def verdict(exercise, named, answer, torch):
 
 
 def values_of(mistake):
-    """All values that a mistake is recognised by; an answer that is source text is recognised by `when`."""
+    """Return all values that a mistake is recognised by; an answer that is source text is recognised by `when`."""
     return (() if is_source(mistake.answer) else (mistake.answer,)) + mistake.also
 
 
 def is_source(value):
-    """True for source text, "answer = …", which stands for a value that cannot be written down without torch."""
+    """Return True for source text, "answer = …", which stands for a value that cannot be written down without torch."""
     return isinstance(value, str) and " = " in value
 
 
 def source_of(name, value):
-    """The source text of an answer."""
+    """Return the source text of an answer."""
     return value if is_source(value) else f"{name} = {value!r}\n"

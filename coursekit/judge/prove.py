@@ -85,7 +85,7 @@ def guard_kind(mistake):
 
 
 def given_away(exercise, text):
-    """The line (or the value) of the solution that stands in `text`, or ''."""
+    """Return the line (or the value) of the solution that stands in `text`, or ''."""
     text = squeezed(text)
     return next((line for line in key_parts(exercise) if squeezed(line) in text), "")
 
@@ -179,7 +179,7 @@ def told(result):
 
 
 def read_notebook(path):
-    """The cells of a notebook source, with the exercise cells recognised."""
+    """Return the cells of a notebook source, with the exercise cells recognised."""
     cells = cells_of(path.read_text(encoding="utf-8"))
     for cell in cells:
         if cell.kind == "code":
@@ -246,7 +246,7 @@ def same_source(one, other):
 
 
 def holds_solution(cell, exercise):
-    """True when the cell shows all that the solution adds to the starter (or the exercise's value)."""
+    """Tell whether the cell shows all that the solution adds to the starter (or the exercise's value)."""
     text = squeezed(cell.source)
     added = [line for line in key_parts(exercise) if not line.startswith(("[", "(", "{"))]
     if not added:
@@ -255,7 +255,7 @@ def holds_solution(cell, exercise):
 
 
 def injected(cell, exercises):
-    """The source of a cell as a learner who knows everything would leave it."""
+    """Return the source of a cell as a learner who knows everything would leave it."""
     exercise = {each.id: each for each in exercises}.get(cell.asks)
     if exercise is None:
         return cell.source
@@ -335,12 +335,12 @@ class Report:
 
 
 def exercises_of(number):
-    """The records of one lesson."""
+    """Return the records of one lesson."""
     return list(exercises_module(number).EXERCISES)
 
 
 def notebook_of(number, sources=None):
-    """The path of a lesson's percent-format source, or None."""
+    """Return the path of a lesson's percent-format source, or None."""
     return next(iter(sorted((sources or SOURCES).glob(f"{number}_*/lesson.py"))), None)
 
 
@@ -356,7 +356,7 @@ def lesson_complaints(number, exercises):
 
 
 def engines(names=()):
-    """The modules to prove on, and the names of those that are not there."""
+    """Return the modules to prove on, and the names of those that are not there."""
     for library in ("OMP", "OPENBLAS", "MKL"):  # before PyTorch is read: on a busy machine its threads only wait
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     found, missing = [], []
@@ -370,7 +370,7 @@ def engines(names=()):
 
 
 def counts(numbers, sources=None):
-    """The numbers that `--json` prints."""
+    """Return the numbers that `--json` prints."""
     lessons = [exercises_of(number) for number in numbers]
     all_exercises = [exercise for lesson in lessons for exercise in lesson]
     built = [int(number) for number in numbers if proving.has_checkpoint(number) and sources is None]
@@ -441,7 +441,7 @@ def prove_all(numbers, modules, say, sources=None):
 
 
 def prove_checkpoint(number, modules, report, say):
-    """The learner's own engine after a lesson: one more line of the table."""
+    """Prove the learner's own engine after a lesson: one more line of the table."""
     where = f"{number:02d}.b"
     row = report.add(where, proving.record_complaints(number))
     cells = []

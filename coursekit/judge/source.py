@@ -19,7 +19,7 @@ class Cell:
 
 
 def cells_of(text):
-    """The cells of a percent-format source; markdown without its comment marks."""
+    """Return the cells of a percent-format source; markdown without its comment marks."""
     cells, lines = [], None
     for line in text.splitlines():
         if line.startswith("# %%"):

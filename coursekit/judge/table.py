@@ -15,12 +15,12 @@ WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
 
 
 def tidy(said):
-    """ "Fine" and " fine " mean what they look like; what is not text stays as it is."""
+    """Read "Fine" and " fine " as they are meant; what is not text stays as it is."""
     return " ".join(said.lower().split()) if isinstance(said, str) else said
 
 
 def judged_rows(wrong, rows, named, are_right):
-    """The verdict on a table of which the rows `wrong` are not right; None when there are none.
+    """Return the verdict on a table of which the rows `wrong` are not right; None when there are none.
 
     named: {row: name of its mistake}. One wrong row is `almost` when its mistake has a name. Where there are several,
     their count comes first; and a table that is half wrong is not almost right, though it gets the sentence as well.
@@ -66,18 +66,18 @@ class Table(Exercise):
             object.__setattr__(self, field, value)
 
     def source(self, changed):
-        """The source text of the right table, but for the rows in `changed`."""
+        """Return the source text of the right table, but for the rows in `changed`."""
         inside = ", ".join(f'"{row}": "{word}"' for row, word in {**self.right, **changed}.items())
         return f"{self.name} = {{{inside}}}"
 
     def rewritten(self):
-        """The right table in other words: source texts."""
+        """Return the right table in other words: source texts."""
         turned = ", ".join(f"{row}={word!r}" for row, word in reversed(self.right.items()))
         return (f"{self.name} = dict({turned})",)
 
 
 def rows_of(answer):
-    """The (row, word) pairs that are this mistake."""
+    """Return the (row, word) pairs that are this mistake."""
     pairs = [(row, words if isinstance(words, tuple) else (words,)) for row, words in answer.items()]
     return [(row, word) for row, words in pairs for word in words]
 
@@ -92,7 +92,7 @@ class WhichHappens(Table):
     shown: str  # what a right table proves
 
     def rewritten(self):
-        """The right table with capitals, too, and with blanks around them."""
+        """Return the right table with capitals, too, and with blanks around them."""
         capitals = {row: word.capitalize() for row, word in self.right.items()}
         blanks = {row: f" {word} " for row, word in capitals.items()}
         return (*super().rewritten(), self.source(capitals), self.source(blanks))

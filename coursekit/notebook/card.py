@@ -57,20 +57,20 @@ def show_card(card):
 
 
 def paper(colour, *parts):
-    """The card itself: a coloured edge, and its parts below one another."""
+    """Return the card itself: a coloured edge, and its parts below one another."""
     kind = KINDS.get(colour, "grey")
     return f'<div class="ck-card ck-{kind}" style="{PAPER.format(colour=colour)}">{"".join(parts)}</div>'
 
 
 def head(ident, sign, words):
-    """The first line: a sign and words, and to which exercise they belong."""
+    """Return the first line: a sign and words, and to which exercise they belong."""
     name = f'<span class="ck-soft">{html.escape(ident)}</span> &nbsp;' if ident else ""
     said = f'<b class="ck-said">{sign} {html.escape(words)}</b>'
     return f'<div style="margin-bottom:2px">{name}{said}</div>'
 
 
 def prose(text):
-    """Lines of words, `code` in them set as code; lines with four spaces in front, or columns, stand as they are."""
+    """Set lines of words, `code` in them as code; lines with four spaces in front, or columns, stand as they are."""
     parts = []
     for is_code, lines in groupby(text.splitlines(), key=looks_like_code):
         if is_code:
@@ -90,12 +90,12 @@ def inline(line):
 
 
 def block(text):
-    """Lines that keep their form: a message, a table, what a program printed. Words are never broken."""
+    """Set lines that keep their form: a message, a table, what a program printed. Words are never broken."""
     return f'<pre style="{BLOCK}">{html.escape(text, quote=False)}</pre>'
 
 
 def folded(summary, inside, is_open=False):
-    """A line that opens when it is clicked."""
+    """Set a line that opens when it is clicked."""
     opened = " open" if is_open else ""
     return f'<details{opened}><summary style="cursor:pointer">{inline(summary)}</summary>{inside}</details>'
 
@@ -127,7 +127,7 @@ KINDS = {LIGHT[kind]: kind for kind in ("ok", "almost", "notyet", "error", "note
 
 
 def verdict(result):
-    """The card of an outcome: the words that `result.render()` prints, the outcome with its sign and colour."""
+    """Return the card of an outcome: the words that `result.render()` prints, the outcome with its sign and colour."""
     sign, colour = SIGNS.get(result.outcome, ("·", GREY))
     word = result.word or result.outcome
     parts = [head(result.id, sign, word), prose(result.text), prose("\n".join(result.details))]
@@ -137,26 +137,26 @@ def verdict(result):
 
 
 def error(text):
-    """The card of an error that a lesson wanted to see: `TypeName: message`, no word of it broken."""
+    """Return the card of an error that a lesson wanted to see: `TypeName: message`, no word of it broken."""
     return Card(text, paper(RED, error_line(text)))
 
 
 def error_line(text):
-    """`TypeName: message`, no word of it broken."""
+    """Set `TypeName: message`, no word of it broken."""
     kind, _, message = text.partition(": ")
     named = f'<b class="ck-error-name">{html.escape(kind)}</b>: {html.escape(message, quote=False)}'
     return f'<pre style="{BLOCK.replace("margin:6px 0", "margin:0")}">{named}</pre>'
 
 
 def listing(title, lines, more):
-    """The card of a piece of our engine: where it stands, and its lines."""
+    """Return the card of a piece of our engine: where it stands, and its lines."""
     text = "\n".join([f"# {title}", *lines, *([more] if more else [])])
     where = f'<div class="ck-soft">{html.escape(title)}</div>'
     return Card(text, paper(GREY, where, source("\n".join(lines)), prose(more.removeprefix("# "))))
 
 
 def hint(text, ident, hints, total):
-    """The card of a hint: the newest open, those before it folded."""
+    """Return the card of a hint: the newest open, those before it folded."""
     opened = [
         folded(f"hint {number} of {total}", prose(each), is_open=number == len(hints))
         for number, each in enumerate(hints, 1)
@@ -166,16 +166,16 @@ def hint(text, ident, hints, total):
 
 
 def solution(text, ident, title, code, why):
-    """The card of a solution: who asks for it sees it."""
+    """Return the card of a solution: who asks for it sees it."""
     named = f"<div><b>{inline(title)}</b></div>"
     return Card(text, paper(BLUE, head(ident, "=", "a solution"), named, source(code.strip("\n")), prose(why)))
 
 
 def words(text):
-    """The card of a text."""
+    """Return the card of a text."""
     return Card(text, paper(BLUE, prose(text)))
 
 
 def table(text):
-    """The card of a text that is all columns."""
+    """Return the card of a text that is all columns."""
     return Card(text, paper(BLUE, block(text)))

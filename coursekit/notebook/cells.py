@@ -61,7 +61,7 @@ class expect_error:
         return True
 
     def in_short(self, error):
-        """The name of the error, and of its message what tells."""
+        """Return the name of the error, and of its message what tells."""
         facts, found = FACTS.subn(r"… \1 …", one_line(error))
         return facts if found or not self.fragment else f"{type(error).__name__}: … {self.fragment} …"
 
@@ -109,7 +109,7 @@ def submodule(name):
 
 
 def our_source(target):
-    """(title, lines) of something of ours, or None."""
+    """Return (title, lines) of something of ours, or None."""
     target = core(target)
     filename = file_of(target)
     generated = filename.startswith("<course_lib ")
@@ -127,7 +127,7 @@ def our_source(target):
 
 
 def file_of(target):
-    """The file with the source of a function, class or module: for a generated one a name in linecache, or ''."""
+    """Find the file with the source of a function, class or module: for a generated one a name in linecache, or ''."""
     files = []
     if isinstance(target, type):  # its __module__ may name another file, as a generated class's does
         functions = [getattr(value, "__func__", value) for value in vars(target).values()]
@@ -146,7 +146,7 @@ def file_of(target):
 
 
 def block_in(lines, target):
-    """The lines of a function or class within the lines of its file, found by its first line."""
+    """Return the lines of a function or class within the lines of its file, found by its first line."""
     for number, line in enumerate(lines):
         if re.match(rf"(def|class) {re.escape(target.__name__)}\b", line):
             return "".join(inspect.getblock(lines[number:]))
@@ -154,7 +154,7 @@ def block_in(lines, target):
 
 
 def core(target):
-    """The function, class or module behind wrappers, properties, bound methods and instances."""
+    """Return the function, class or module behind wrappers, properties, bound methods and instances."""
     if isinstance(target, property):
         target = target.fget
     if isinstance(target, (staticmethod, classmethod, types.MethodType)):

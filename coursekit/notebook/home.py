@@ -23,12 +23,12 @@ WIDTH = 10  # characters of a bar in the text
 
 
 def home(folder="."):
-    """The table of lessons of a folder: shown under a cell, printed elsewhere."""
+    """Return the table of lessons of a folder: shown under a cell, printed elsewhere."""
     return Home(lessons_in(Path(folder)), Progress().read())
 
 
 def lessons_in(folder):
-    """The lessons of a folder, in order: (number, file name, title, minutes). What is no lesson is left out."""
+    """Return the lessons of a folder, in order: (number, file name, title, minutes). What is no lesson is left out."""
     found = []
     for path in sorted(folder.glob("[0-8][0-9]*_*.ipynb")):
         try:
@@ -110,7 +110,7 @@ class Home:
 
 
 def solved(number, progress):
-    """(how many tasks of a lesson are solved, how many there are); up to lesson 13 one's own engine is one of them."""
+    """Count (the solved tasks of a lesson, all of them); up to lesson 13 one's own engine is one of them."""
     module = discovery.exercises_module(number)
     ids = [exercise.id for exercise in module.EXERCISES]
     ids += [f"{number}.b"] if number.isdigit() and int(number) <= stages.LAST else []
@@ -123,11 +123,11 @@ def counted(parts):
 
 
 def hours(rows):
-    """The hours that these lessons take together."""
+    """Return the hours that these lessons take together."""
     return round(sum(row[3] for row in rows) / 60)
 
 
 def bar(done, all_):
-    """A bar of characters: ####......"""
+    """Return a bar of characters: ####......"""
     filled = done * WIDTH // all_ if all_ else 0
     return "#" * filled + "." * (WIDTH - filled)

@@ -43,7 +43,7 @@ def imports_as_before(notebook):
 
 
 def explain(error, notebook):
-    """A sentence on a NameError, if the notebook has a cell that makes this name; otherwise nothing."""
+    """Return a sentence on a NameError, if the notebook has a cell that makes this name; otherwise nothing."""
     name = getattr(error, "name", None)
     if not name or name not in names_made_in(notebook):
         return ""
@@ -51,7 +51,7 @@ def explain(error, notebook):
 
 
 def unread(error):
-    """A sentence on a cell with an error in its syntax; nothing for text that a cell has compiled itself."""
+    """Return a sentence on a cell with an error in its syntax; nothing for text that a cell has compiled itself."""
     if not Path(error.filename or "").parent.name.startswith("ipykernel_"):
         return ""
     line = f"line {error.lineno}" if error.lineno else "a line"
@@ -63,7 +63,7 @@ def unread(error):
 
 
 def names_made_in(notebook):
-    """The names that the code cells of a notebook bind at their top level; none where it cannot be read."""
+    """Return the names that the code cells of a notebook bind at their top level; none where it cannot be read."""
     made = set()
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         for cell in json.loads(Path(notebook).read_text(encoding="utf-8"))["cells"]:
@@ -74,7 +74,7 @@ def names_made_in(notebook):
 
 
 def bound(statements):
-    """The names that statements bind in the scope they stand in."""
+    """Yield the names that statements bind in the scope they stand in."""
     for statement in statements:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             yield statement.name

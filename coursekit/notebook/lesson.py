@@ -22,7 +22,7 @@ NOTHING = object()  # "no argument given"; None is an answer that means "not att
 
 
 def lesson(number, torch=None, edition=""):
-    """The exercises of one lesson. `torch` names the engine for the checks (usually found by itself).
+    """Return the exercises of one lesson. `torch` names the engine for the checks (usually found by itself).
 
     edition: "0.9.0" for a notebook of that course or an earlier one: it asks exercises by the numbers they had.
     """
@@ -40,7 +40,7 @@ def lesson(number, torch=None, edition=""):
 
 
 def in_words(method):
-    """A method that prints a sentence where it would have raised: a lesson never stops for its tools."""
+    """Return a method that prints a sentence where it would have raised: a lesson never stops for its tools."""
 
     @functools.wraps(method)
     def careful(self, *args, **kwargs):
@@ -184,7 +184,7 @@ class Lesson:
         show_card(cards.solution(text, exercise.id, exercise.title, exercise.solution, exercise.why))
 
     def built(self, id, what):
-        """True, after help with one's own engine was printed, if the id is a checkpoint's, such as "05.b"."""
+        """Return True, after help with one's own engine was printed, if the id is a checkpoint's, such as "05.b"."""
         from coursekit.own_engine import hints
 
         number = hints.number_in(id)
@@ -197,7 +197,7 @@ class Lesson:
 
     @in_words
     def progress(self):
-        """A small table: what is solved, how often it was tried, how many hints were read."""
+        """Show a small table: what is solved, how often it was tried, how many hints were read."""
         rows, solved = [], 0
         for exercise in self.exercises.values():
             entry = self.kept.entry(exercise.id)
@@ -238,7 +238,7 @@ class Lesson:
             self.kept.change(result.id, note)
 
     def find(self, id, answer, method):
-        """The exercise with this id; None, after a sentence, when there is none or something is missing."""
+        """Return the exercise with this id; None, after a sentence, when there is none or something is missing."""
         key = normal(id)
         if key not in self.exercises:
             given = "no id was given" if id is NOTHING else f"there is no exercise {ex.short(id)}"
@@ -255,20 +255,20 @@ class Lesson:
         return f"It has {', '.join(self.exercises)}; write one in quotes, like \"{next(iter(self.exercises), '')}\"."
 
     def example(self, verb):
-        """An id that this verb takes: predictions have a p in theirs."""
+        """Return an id that this verb takes: predictions have a p in theirs."""
         fitting = (id for id in self.exercises if (".p" in id) == (verb == "predict"))
         return next(fitting, f"{self.number}.1")
 
 
 def normal(id):
-    """ "7.3", " 07.3 " and "07.P1" mean what they look like; anything that is not text stays as it is."""
+    """Read "7.3", " 07.3 " and "07.P1" as they are meant; anything that is not text stays as it is."""
     if not isinstance(id, str):
         return None
     return re.sub(r"^(?=\d(?!\d))", "0", id.strip().lower())
 
 
 def count(entry, key):
-    """A counter in a progress entry, whatever somebody has written there by hand."""
+    """Return a counter in a progress entry, whatever somebody has written there by hand."""
     value = entry.get(key, 0)
     return value if isinstance(value, int) and value >= 0 else 0
 

@@ -96,7 +96,7 @@ def carry_messages(workers, seconds):
 
 
 def answer_whoever_can_go_on(workers, waiting, post):
-    """A receiver goes on when there is post for it; a sum or a broadcast when every rank has called it."""
+    """Let a receiver go on when there is post for it; a sum or a broadcast when every rank has called it."""
     for rank, message in list(waiting.items()):
         letters = post.get((message.get("of"), rank))
         if message["what"] == "receive" and letters:
@@ -162,12 +162,12 @@ class Group:
 
 
 def numbers_of(tensor):
-    """The numbers of a tensor in one list."""
+    """Return the numbers of a tensor in one list."""
     return tensor.detach().reshape(-1).tolist()
 
 
 def be_a_worker():
-    """The life of a worker: read the job, say that it is ready, wait for all to be so, run the job, say what came out.
+    """Live as a worker: read the job, say that it is ready, wait for all to be so, run the job, say what came out.
 
     It ends by itself when its time has been over for GRACE seconds.
     """

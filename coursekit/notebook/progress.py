@@ -62,7 +62,7 @@ class Progress:
         return entry
 
     def read(self):
-        """All entries of the file. A broken file is moved aside, with a sentence, and counts as empty."""
+        """Return all entries of the file. A broken file is moved aside, with a sentence, and counts as empty."""
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:

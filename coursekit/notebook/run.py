@@ -67,7 +67,7 @@ def call_text(program, args) -> str:
 
 
 def outcome(program, args):
-    """(what it returned, if that is a picture, what it printed or returned as text, its error in one line or "")."""
+    """Run it: (what it returned if that is a picture, what it printed or returned as text, its error in a line)."""
     printed, shown, end, error = io.StringIO(), [], [], ""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
@@ -87,7 +87,7 @@ def outcome(program, args):
 
 
 def in_short(warning):
-    """The name of a warning and its first sentence: PyTorch adds advice, and the place in its C++ that gave it."""
+    """Shorten a warning to its name and first sentence: PyTorch adds advice, and the place in its C++ that gave it."""
     text = one_line(warning)
     first = re.split(r"(?<=[.!?]) ", text)[0]
     return first if first == text else f"{first} …"
@@ -98,7 +98,7 @@ ANOMALY = re.compile(r"(Error detected in|\s*Previous calculation was induced by
 
 
 def card(title, text, error):
-    """The card of an outcome: the call, what it printed or returned, and its error."""
+    """Return the card of an outcome: the call, what it printed or returned, and its error."""
     parts = [f'<div class="ck-soft"><code style="{cards.CODE}">{html.escape(title)}</code></div>']
     if text:
         parts.append(cards.block(text))
@@ -109,7 +109,7 @@ def card(title, text, error):
 
 
 def told_below(number, after):
-    """The texts with the tag `tells` that belong to the cell that is running: they stand below it in the lesson."""
+    """Find the texts with the tag `tells` of the cell that is running: they stand below it in the lesson."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     folder = folder_of(number)
     if shell is None or folder is None:
@@ -121,7 +121,7 @@ def told_below(number, after):
 
 
 def telling(path, after):
-    """{the line with L.run( of a cell after this prediction: the texts with the tag `tells` below that cell}."""
+    """Return {the line with L.run( of a cell after this prediction: the texts with the tag `tells` below that cell}."""
     found, line = {}, None
     for cell in cells_of(path.read_text(encoding="utf-8")):
         if cell.kind == "code":
@@ -136,7 +136,7 @@ def telling(path, after):
 
 
 def markdown(text):
-    """A text in Markdown that a notebook shows as such. (IPython has a class for it, with no text for terminals.)"""
+    """Mark a text as Markdown, for a notebook to show. (IPython has a class for it, with no text for terminals.)"""
     from IPython.display import Markdown
 
     shown = Markdown(text)
@@ -145,5 +145,5 @@ def markdown(text):
 
 
 def call_in(source):
-    """The first line of a cell in which L.run is called, by which a cell is known that a learner has added to."""
+    """Find the first line of a cell in which L.run is called, by which a cell is known that a learner has added to."""
     return next((line.strip() for line in source.splitlines() if "L.run(" in line), "")

@@ -63,7 +63,7 @@ def right_engine():
 
 
 def defects(path=None):
-    """The Result for the learner's tests. Raises nothing, and always ends within seconds."""
+    """Return the Result for the learner's tests. Raises nothing, and always ends within seconds."""
     try:
         source = (Path(NAME) if path is None else Path(path)).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -85,7 +85,7 @@ def defects(path=None):
 
 
 def load(source):
-    """(test functions of the file in order, names of its other functions that could be meant as tests)."""
+    """Return (test functions of the file in order, names of its other functions that could be meant as tests)."""
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     module = types.ModuleType("my_tests")
     exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
@@ -95,7 +95,7 @@ def load(source):
 
 
 def takes_an_engine(function):
-    """True for a function of this file whose only argument may be the engine."""
+    """Return True for a function of this file whose only argument may be the engine."""
     return function.__module__ == "my_tests" and list(inspect.signature(function).parameters) == ["torch"]
 
 
@@ -137,7 +137,7 @@ def said(error):
 
 
 def found_by(tests, engine, end):
-    """The name of the first test that fails on this engine; None when all of them pass."""
+    """Return the name of the first test that fails on this engine; None when all of them pass."""
     return next((test.__name__ for test in tests if error_of(test, engine, end) is not None), None)
 
 

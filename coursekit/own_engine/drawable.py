@@ -43,7 +43,7 @@ def slots_of(node):
 
 
 def held(node, tensor_class):
-    """{name: tensor} for all that a node holds: in fields, in dicts and lists there, in what its rule closes over."""
+    """Find {name: tensor} of all that a node holds: in fields, in dicts and lists, in what its rule closes over."""
     found = {}
 
     def look(name, value):
@@ -68,12 +68,12 @@ def held(node, tensor_class):
 
 
 def slot_names(node):
-    """{what a slot is called in a picture: under what the node has saved it}; a custom Function's have numbers."""
+    """Map a slot's name in a picture to the name under which the node saved it; a custom Function's have numbers."""
     return {f"saved_tensors[{key}]" if isinstance(key, int) else str(key): key for key in slots_of(node)}
 
 
 def slot_of(node, name):
-    """The slot of this name, or None if the node had no use for it."""
+    """Return the slot of this name, or None if the node had no use for it."""
     names = slot_names(node)
     return Slot(node.saved[names[name]], node) if name in names else None
 

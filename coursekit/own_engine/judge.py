@@ -100,13 +100,13 @@ def lessons_up_to(lesson):
 
 
 def how_to_begin(lesson):
-    """The commands that write a file, one a line."""
+    """Return the commands that write a file, one a line."""
     begin = f"{CELL}()  # its beginning" if IN_A_BROWSER else f"{COMMAND}                   its beginning"
     return [f"    {begin}"] + catch_up(lesson)
 
 
 def catch_up(lesson):
-    """The command that writes what comes before a lesson; [] before lesson 01."""
+    """Return the command that writes what comes before a lesson; [] before lesson 01."""
     before = min(lesson - 1, stages.LAST)
     what = "lesson 00 builds" if before == 0 else f"lessons 00 to {before:02d} build"
     command = f"{CELL}({before})  #" if IN_A_BROWSER else f"{COMMAND} --catch-up {before:02d}    "
@@ -133,7 +133,7 @@ def compiled(source):
 
 
 def looked(source, lesson, torch, passed):
-    """(what was seen of the engine, how the look ended), within bounds."""
+    """Return (what was seen of the engine, how the look ended), within bounds."""
     look = Look()
     with as_it_was():
         ran = bounds.run(lambda: look_at(source, lesson, torch, passed, look), seconds=LOOK_SECONDS)
@@ -152,7 +152,7 @@ def as_it_was():
 
 
 def load(source):
-    """The engine as a module of its own. (While it is read it can be found by its name, which dataclasses do.)"""
+    """Read the engine as a module of its own. (While it is read it can be found by its name, which dataclasses do.)"""
     module, before = types.ModuleType("my_engine"), sys.modules.get("my_engine")
     sys.modules["my_engine"] = module
     try:
@@ -177,7 +177,7 @@ def learn_what_is_right(lesson, torch):
 
 
 def printed(program, torch):
-    """A Ran whose value is what the program printed (not the engine itself); its error, if it raised one."""
+    """Return a Ran whose value is what the program printed (not the engine itself); its error, if it raised one."""
     ran = bounds.Ran()
     with checkpoints.printing() as lines:
         try:
@@ -227,7 +227,7 @@ def ask(source, lesson, look, mistakes):
 
 
 def comes_first(lesson, look, passed):
-    """The lesson to speak about: one before this whose checkpoint was never passed, or else this one."""
+    """Return the lesson to speak about: one before this whose checkpoint was never passed, or else this one."""
     return min([number for number in look.differs if number not in passed] + [lesson])
 
 
@@ -264,12 +264,12 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
 
 
 def same_error(one, other):
-    """True if two programs stop for one reason, which then is no matter of a lesson."""
+    """Tell whether two programs stop for one reason, which then is no matter of a lesson."""
     return other is not None and one.error is not None and ex.error_text(one.error) == ex.error_text(other.error)
 
 
 def lesson_of(digest, lesson, passed):
-    """The lesson after which the file was just as it is now; None when it is nobody's known file."""
+    """Return the lesson after which the file was just as it is now; None when it is nobody's known file."""
     before = range(min(lesson, stages.LAST + 1))
     known = [number for number in before if passed.get(number) == digest]
     known += [number for number in before if digest == digest_of(stages.stage(number))]
@@ -277,7 +277,7 @@ def lesson_of(digest, lesson, passed):
 
 
 def unchanged(ident, lesson, done):
-    """Nothing was written since an earlier lesson."""
+    """Say that nothing was written since an earlier lesson."""
     text = f"{NAME} is as it was after lesson {done:02d}. "
     if done == lesson - 1:
         text += "Write this lesson's lines into it, and run this cell again."
@@ -287,7 +287,7 @@ def unchanged(ident, lesson, done):
 
 
 def lead_and_more(number, lesson, passed):
-    """The words before a sentence about another lesson than this one, and the way to skip that lesson."""
+    """Return the words before a sentence about another lesson than this one, and the way to skip that lesson."""
     if number == lesson:
         return "", []
     if number in passed:
@@ -319,13 +319,13 @@ def show_program(number):
 
 
 def lines_of(lines, places, most=8):
-    """The lines of an output at these places."""
+    """Return the lines of an output at these places."""
     shown = [f"  line {at + 1}:  {lines[at][: ex.WIDTH]}" for at in places if at < len(lines)] or ["  (nothing)"]
     return shown[:most] + ["  …"] * (len(shown) > most)
 
 
 def details_of_error(error):
-    """The line of the learner's file, and what usually helps."""
+    """Return the line of the learner's file, and what usually helps."""
     with contextlib.suppress(Exception):
         for kind, fragment, sentence in ex.HELP:
             if isinstance(error, kind) and fragment in str(error) and kind is not RuntimeError:
@@ -334,7 +334,7 @@ def details_of_error(error):
 
 
 def place_of(error, file=FILE):
-    """[] or one line: where in a learner's file the error was raised."""
+    """Return [] or one line: where in a learner's file the error was raised."""
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == file else None
     for step in ex.steps(error):
         line = step.tb_lineno if step.tb_frame.f_code.co_filename == file else line
@@ -342,13 +342,13 @@ def place_of(error, file=FILE):
 
 
 def line_of(error, file):
-    """[] or one line: the last line of a file of ours that the error came through."""
+    """Return [] or one line: the last line of a file of ours that the error came through."""
     found = [step.tb_lineno for step in ex.steps(error) if step.tb_frame.f_code.co_filename == file]
     return [f"in this line:  {linecache.getline(file, found[-1]).strip()[: ex.WIDTH]}"] if found else []
 
 
 def picture_of(lesson, source, result):
-    """The learner's own graph, drawn; or None, and a sentence among the result's details."""
+    """Return the learner's own graph, drawn; or None, and a sentence among the result's details."""
     from backscope.pictures.draw import draw
 
     def drawn():

@@ -33,12 +33,12 @@ class Mistake:
         return self.seen.__name__
 
     def engine(self):
-        """The text of the engine that makes the mistake."""
+        """Return the text of the engine that makes the mistake."""
         return edited(stages.stage(self.lesson), self.edits)
 
 
 def edited(text, edits):
-    """The text with each pair's old part, which stands in it once, replaced by the new one."""
+    """Return the text with each pair's old part, which stands in it once, replaced by the new one."""
     for old, new in edits:
         if text.count(old) != 1:
             raise ValueError(f"{old!r} stands {text.count(old)} times in the engine; an edit needs it once.")
@@ -61,7 +61,7 @@ def mistake(lesson, says, *edits, first=False, only=False):
 
 @functools.cache
 def known():
-    """All mistakes that have a name, those of the last lesson first."""
+    """Return all mistakes that have a name, those of the last lesson first."""
     checkpoints.pieces()
     return sorted(MISTAKES, key=lambda each: -each.lesson)
 
@@ -71,7 +71,7 @@ def leaf(torch, value=2.0):
 
 
 def raises(words, work):
-    """True if the work raises a RuntimeError with these words."""
+    """Tell whether the work raises a RuntimeError with these words."""
     try:
         work()
     except RuntimeError as error:
@@ -80,12 +80,12 @@ def raises(words, work):
 
 
 def runs(work):
-    """True if the work raises no RuntimeError at all."""
+    """Tell whether the work raises no RuntimeError at all."""
     return not raises("", work)
 
 
 def in_a_ring(make):
-    """True if the node of the tensor that `make` gives lives on without the tensor, until garbage is collected."""
+    """Tell whether the node of the tensor that `make` gives lives on without the tensor, until garbage is collected."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -30,7 +30,7 @@ BEGIN_HERE = """
 
 @cache
 def lines():
-    """All lines of the text, as (words, first lesson, last lesson, variant)."""
+    """Return all lines of the text, as (words, first lesson, last lesson, variant)."""
     found, lesson = [], 0
     for raw in TEXT.read_text(encoding="utf-8").splitlines():
         mark, words = MARK.search(raw), MARK.sub("", raw).rstrip()
@@ -42,7 +42,7 @@ def lines():
 
 
 def stage(lesson, views=False):
-    """The text of `my_engine.py` after a lesson; `views`: with the stretch of lesson 08. ValueError for no lesson."""
+    """Write `my_engine.py` as after a lesson; `views`: with the stretch of lesson 08. ValueError for no lesson."""
     if lesson not in range(LAST + 1):
         raise ValueError(f"no stage {lesson!r}: the engine grows in lessons 00 to {LAST}")
     left_out = "n" if views else "v"
@@ -70,5 +70,5 @@ def write(lesson=None):
 
 
 def start():
-    """The text that a learner begins with: a box around an array, and nothing that knows about gradients."""
+    """Return the text that a learner begins with: a box around an array, and nothing that knows about gradients."""
     return stage(0).partition(GIVEN_UP_TO)[0].rstrip() + "\n" + BEGIN_HERE

@@ -41,7 +41,7 @@ class Course:
 
 
 def train(torch, course):
-    """The training loop of lesson 10. Everything in it has PyTorch's names."""
+    """Return the training loop of lesson 10. Everything in it has PyTorch's names."""
     x, t = torch.tensor(POINTS), torch.tensor(TARGETS)
     W1 = torch.tensor([[math.sin(3.0 * i + j) for j in range(8)] for i in range(2)], requires_grad=True)
     b1 = torch.tensor([0.1 * j - 0.4 for j in range(8)], requires_grad=True)
@@ -64,13 +64,13 @@ def train(torch, course):
 
 
 def grid():
-    """The points at which the picture asks the network."""
+    """Return the points at which the picture asks the network."""
     return np.array([[i / 16, j / 16] for j in range(-16, 25) for i in range(-22, 39)])
 
 
 @functools.cache
 def course_of(name):
-    """The run on course_lib or torch; None where it is not installed."""
+    """Return the run on course_lib or torch; None where it is not installed."""
     if importlib.util.find_spec(name) is None:
         return None
     module = importlib.import_module(name)
@@ -78,12 +78,12 @@ def course_of(name):
 
 
 def trained_on(source, course):
-    """The run on an engine of this source."""
+    """Return the run on an engine of this source."""
     return train(judging.load(source), course)
 
 
 def trained(path=None):
-    """(a Result, a Training or None): the learner's engine runs the loop. Raises nothing."""
+    """Return (a Result, a Training or None): the learner's engine runs the loop. Raises nothing."""
     ident = "10.t"
     try:
         source = (Path(judging.NAME) if path is None else Path(path)).read_text(encoding="utf-8-sig")
@@ -133,7 +133,7 @@ def largest_difference(one, other):
 
 
 def first_difference(mine, right):
-    """The first round in which a loss or a gradient is not what it should be."""
+    """Return the first round in which a loss or a gradient is not what it should be."""
     for step, loss in enumerate(mine.losses):
         if not np.isclose(loss, right.losses[step], rtol=CLOSE, atol=CLOSE):
             return step
@@ -143,7 +143,7 @@ def first_difference(mine, right):
 
 
 def wrong_names(mine, right):
-    """The parameters whose gradients differ."""
+    """Return the parameters whose gradients differ."""
     return [
         name for name, a, b in zip(NAMES, mine, right, strict=True)
         if a.shape != b.shape or not np.allclose(a, b, rtol=CLOSE, atol=CLOSE)
@@ -151,7 +151,7 @@ def wrong_names(mine, right):
 
 
 def difference(ident, step, mine, right):
-    """The round in which it went wrong, and where."""
+    """Return the round in which it went wrong, and where."""
     details = [f"the loss is {mine.losses[step]:.6g}; it should be {right.losses[step]:.6g}"]
     names = wrong_names(mine.grads[step], right.grads[step]) if step < len(mine.grads) else []
     if names:
@@ -207,7 +207,7 @@ class Training:
 
 
 def plotted(courses):
-    """The two plots, side by side. ImportError without matplotlib."""
+    """Return the two plots, side by side. ImportError without matplotlib."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

@@ -40,7 +40,7 @@ def again(name):
 
 
 def records():
-    """{name: what its program printed}, from recorded.txt."""
+    """Return {name: what its program printed}, from recorded.txt."""
     found, lines = {}, FILE.read_text(encoding="utf-8").splitlines()
     for line in lines:
         if line.startswith("=== "):
@@ -51,7 +51,7 @@ def records():
 
 
 def made(*names):
-    """{name: what its program prints on this machine's PyTorch}. In a process of its own, which leaves nothing
+    """Return {name: what its program prints on this machine's PyTorch}. In a process of its own, which leaves nothing
     behind.
     """
     parts = [f"print('=== {name}')\ntorch.manual_seed(0)\n{PROGRAMS[name]}" for name in names]

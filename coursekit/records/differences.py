@@ -29,7 +29,7 @@ def differences():
 
 
 def names_behind(result):
-    """The names of all nodes behind a result, without those of leaves; its own node comes first."""
+    """Return the names of all nodes behind a result, without those of leaves; its own node comes first."""
     met = [result.grad_fn]
     for node in met:
         met += [each for each, _ in node.next_functions if each is not None and each not in met]
@@ -37,7 +37,7 @@ def names_behind(result):
 
 
 def has(*names):
-    """A program: does the library have these names, all of them or none?"""
+    """Return a program: does the library have these names, all of them or none?"""
 
     def program(torch):
         found = []

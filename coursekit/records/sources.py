@@ -10,7 +10,7 @@ ENGINE = Path(course_lib.__file__).parent / "engine"
 
 
 def sources():
-    """{our file: PyTorch's files}, for every file of engine/."""
+    """Return {our file: PyTorch's files}, for every file of engine/."""
     return {f"engine/{file.name}": kept(file) for file in sorted(ENGINE.glob("*.py")) if file.stem != "__init__"}
 
 

@@ -138,16 +138,32 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
 listing(y, layer)
 """,
     "autocast, and a write": """\
-layer, x = nn.Linear(2, 2, bias=False), torch.ones(1, 2)
+def factor(frozen=False):
+    layer, x = nn.Linear(2, 2, bias=False).requires_grad_(not frozen), torch.ones(1, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        before = layer(x)
+        with torch.no_grad():
+            layer.weight.mul_(10)
+        after = layer(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        in_a_new_block = layer(x)
+    return [round((each / before).float().mean().item(), 1) for each in (after, in_a_new_block)]
+
+
+after, in_a_new_block = factor()
+print("after the write:", after, "times as large")
+print("after the write, the weight frozen:", factor(frozen=True)[0], "times as large")
+print("in a new block:", in_a_new_block, "times as large")
+layer, losses = nn.Linear(2, 2), []
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
 with torch.autocast("cpu", dtype=torch.bfloat16):
-    before = layer(x)
-    with torch.no_grad():
-        layer.weight.mul_(10)
-    after = layer(x)
-with torch.autocast("cpu", dtype=torch.bfloat16):
-    in_a_new_block = layer(x)
-print("after the write:", (after / before).mean().item(), "times as large")
-print("in a new block:", round((in_a_new_block / before).mean().item()), "times as large")
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = (layer(torch.ones(1, 2)) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        losses.append(round(loss.item(), 4))
+print("three steps of training in one block, the losses:", losses)
 """,
     "compile": """\
 net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))

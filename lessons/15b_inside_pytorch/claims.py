@@ -70,31 +70,45 @@ def test_c15b_4_what_is_read(torch):
     """A saved input is read as the very tensor that was saved, a saved result as a new tensor with the same memory and
     the same node."""
     x, h = begin(torch)
-    sine, exponential = h.sin(), h.exp()
-    kept = exponential.grad_fn._saved_result
+    square = torch.ones(2, 2, requires_grad=True) * 1
 
-    assert sine.grad_fn._saved_self is h and x.cos().grad_fn._saved_self is x
-    assert kept is not exponential and kept is not exponential.grad_fn._saved_result
-    assert kept.data_ptr() == exponential.data_ptr() and kept.grad_fn is exponential.grad_fn
+    for each in (x, h, h[:1], h.sum()):  # a leaf, a result, a view, a single number
+        assert all(y.grad_fn._saved_self is each for y in (each.sin(), each.cos(), each.log(), each**3))
+    assert (h * h).grad_fn._saved_other is h and square.mm(square).grad_fn._saved_mat2 is square
+    for result in (h.exp(), h.tanh(), h.sigmoid(), h.sqrt(), h.relu(), h.softmax(0)):
+        kept = result.grad_fn._saved_result
+        assert kept is not result and kept is not result.grad_fn._saved_result
+        assert kept.data_ptr() == result.data_ptr() and kept.grad_fn is result.grad_fn
 
 
 def test_c15b_5_the_name_in_the_message(torch):
-    """The version error names the last recorded write for a saved input, the saving node itself for its own result,
-    and nothing for a leaf."""
-    _, h = begin(torch)
-    y = h.sin().sum()
-    h.mul_(2)
-    h.add_(1)
-    raises("output 0 of Add, is at version 2", y.backward)
-    _, h = begin(torch)
-    e = h.exp()
-    y = e.sum()
-    e.add_(1)
-    raises("output 0 of Exp, is at version 1", y.backward)
+    """The version error names the last recorded write into a saved input, or its maker if no write was recorded; the
+    saving node itself for its own result; and nothing for a leaf."""
+
+    def unrecorded(tensor):
+        with torch.no_grad():
+            tensor.add_(1)
+
+    writes = {
+        "Mul": (lambda t: t.mul_(2), lambda t: (t.add_(1), t.mul_(2)), unrecorded, lambda t: t.detach().add_(1)),
+        "Add": (lambda t: (t.mul_(2), t.add_(1)), lambda t: (t.add_(1), unrecorded(t))),
+        "Exp": (lambda t: t.exp_(),),
+        "torch::autograd::CopySlices": (lambda t: t[0].mul_(2), lambda t: t.__setitem__(0, 5.0)),
+    }
+    for name, ways in writes.items():
+        for write in ways:
+            _, h = begin(torch)  # h is the result of a product
+            y = h.sin().sum()
+            write(h)
+            raises(rf"output 0 of {name}, is at version \d; expected version 0", y.backward)
+            _, h = begin(torch)
+            e = h.sigmoid()
+            y = e.sum()
+            write(e)
+            raises(r"output 0 of Sigmoid, is at version \d; expected version 0", y.backward)
     x, _ = begin(torch)
     y = x.sin().sum()
-    with torch.no_grad():
-        x.add_(1)
+    unrecorded(x)
     raises(r"\[2\]\] is at version 1", y.backward)
 
 

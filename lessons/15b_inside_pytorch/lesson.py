@@ -148,7 +148,7 @@ L.check("15b.2", raisers)
 # %% [markdown]
 # ## If a saved tensor has two faults, which one is reported?
 #
-# In programs A, B and D two things are wrong at once. (`detach_()` is `detach()` in place: the tensor itself loses its history. `hooks` is the pair of lesson 14.)
+# In most of these programs two things are wrong at once. (`detach_()` is `detach()` in place: the tensor itself loses its history. `hooks` is the pair of lesson 14.)
 
 
 # %%
@@ -290,7 +290,7 @@ print("     it has the same node:", kept.grad_fn is exponential.grad_fn)
 print("     it is a new one each time:", exponential.grad_fn._saved_result is not kept)
 
 # %% [markdown]
-# And now you can explain the name in the message. In step 2, `unpack` asks the *saved tensor* for its node. A tensor that was written to has a new node, that of the write. So the message names the last recorded write. For a node's own result it names the node itself, and tells you nothing about the writer. And a leaf has no node, so nothing is named at all:
+# And now you can explain the name in the message. In step 2, `unpack` asks the *saved tensor* for its node. A tensor that was written to has a new node, that of the write. So the message names the last recorded write. (A write under `no_grad` is not recorded. Then the message names the operation that made the tensor, which is innocent.) For a node's own result it names the node itself, and tells you nothing about the writer. And a leaf has no node, so nothing is named at all:
 
 # %% tags=["C15b.5"]
 x, h = begin()
@@ -438,7 +438,7 @@ L.check("15b.3", would_fail)
 # - **C15b.2** The errors about a freed and about an overwritten saved tensor both come from SavedVariable::unpack, which a node calls when Engine::evaluate_function runs it.
 # - **C15b.3** A freed slot is reported before a detached tensor, and that before a changed version; with hooks no version is compared, and a detach_() of a node's own result does no harm.
 # - **C15b.4** A saved input is read as the very tensor that was saved, a saved result as a new tensor with the same memory and the same node.
-# - **C15b.5** The version error names the last recorded write for a saved input, the saving node itself for its own result, and nothing for a leaf.
+# - **C15b.5** The version error names the last recorded write into a saved input, or its maker if no write was recorded; the saving node itself for its own result; and nothing for a leaf.
 # - **C15b.6** After an error in a backward pass, the leaves that were served have their gradient, the others have none, and without retain_graph the nodes that had run are freed.
 # - **C15b.7** A node whose gradient has a wrong shape still has what it saved, and one whose gradient is not a number has it no more.
 #

@@ -13,14 +13,14 @@
 # %% [markdown]
 # # 15c · Around a model: what do autocast, the compiler and DDP put into its graph?
 #
-# **Three lines are put around your model to train it faster, and inside nothing is changed. With the first, an update of the weights has no effect until a block ends. With the second, an error that used to name an operation names only a shape. With the third, the file of weights does not fit the model any more.**
+# **To train faster, you put three lines around your model, and inside you change nothing. With `torch.autocast` one line that you have moved into the block ruins the training. With `torch.compile` an error that used to name an operation names only a shape. With `DistributedDataParallel` yesterday's file of weights does not fit any more.**
 #
 # This part needs lesson 15, and no later lesson needs this part. Read it now, or when you meet these things. Our engine has none of them. So each output is a *record*: PyTorch 2.13 printed it, and a test makes it again and compares.
 #
 # After this lesson you can
 #
 # - recognise in a graph what autocast, `torch.compile` and `DistributedDataParallel` have put there;
-# - say why each of the three surprises happens, and where to put the line instead;
+# - say why each of the three surprises happens, and what to do about it;
 # - say what a compiler may save, and what it computes again;
 # - say where our engine answers otherwise than PyTorch.
 #
@@ -88,7 +88,9 @@ L.predict("15c.p1", None)
 L.run(recorded, "autocast, and a write", False, after="15c.p1")
 
 # %% [markdown] tags=["tells"]
-# The weight is ten times as large, and the result is what it was. In the listing above two calls had two copies, one for the weight and one for the bias. Autocast remembers the copy of a parameter until the block ends, and both calls use it. Here the second call has used the old copy, and there is no warning. So put only forward and the loss into the block, and the optimizer's step after it.
+# The weight is ten times as large, and the result is what it was. In the listing above two calls had two copies, one for the weight and one for the bias. Autocast remembers the copy of a parameter that requires grad until the block ends, and both calls use it. Here the second call has used the old copy, and there is no warning. (A frozen weight is copied anew at each call.)
+#
+# Look at the last line. If you put the whole loop into one block, the parameters change with each step and the loss does not. So put only forward and the loss into the block, and the optimizer's step after it.
 #
 # > **The rule.** Autocast adds a `ToCopyBackward0` for each parameter that it computes with in 16 bits, once in a block, and wherever else a tensor with history has to change its type; gradients arrive in the type of the parameter.
 
@@ -101,6 +103,8 @@ L.run(recorded, "autocast, and a write", False, after="15c.p1")
 recorded("compile")
 
 # %% [markdown]
+# (`aot_eager` does everything but the last step, which writes machine code.)
+#
 # **Notice:** the whole network is *one* node. It is called `CompiledFunctionBackward`, without a digit, and that tells you what it is: a custom `Function` as in lesson 11. The compiler has written its forward and its backward. What happens inside it is compiled code, and makes no nodes.
 #
 # Since the node is a custom Function, what it has saved with `save_for_backward` is checked for its version, as you know it. In the next record a weight is overwritten between forward and backward:
@@ -225,9 +229,9 @@ with expect_error(AttributeError, "torch.compile"):
 #
 # Every sentence below has been shown in a cell of this part, and a test runs it on real PyTorch (`lessons/15c_around_a_model/claims.py`).
 #
-# - **C15c.1** autocast copies a parameter of a linear layer once in a block, with a ToCopyBackward0, even if the parameter is changed in the block, and gradients arrive in the type of the parameter.
-# - **C15c.2** A compiled function is one CompiledFunctionBackward for each piece between two breaks, and what it saves is checked for its version.
-# - **C15c.3** DistributedDataParallel adds no node to the graph, and with find_unused_parameters=True one.
+# - **C15c.1** autocast copies a parameter of a linear layer that requires grad once in a block, with a ToCopyBackward0, even if the parameter is changed in the block; gradients arrive in the type of the parameter.
+# - **C15c.2** A compiled network is one CompiledFunctionBackward, with a break two, and what it saves is checked for its version.
+# - **C15c.3** With its default options DistributedDataParallel adds no node to the graph, and with find_unused_parameters=True one.
 # - **C15c.4** Our engine and PyTorch give each its own answer to every row of the table of differences.
 # - **C15c.5** AOTAutograd writes one joint graph and cuts it in two; at the default cut of sin, cos, sin three tensors are saved, at the minimal cut only the input, and backward computes the others again.
 #

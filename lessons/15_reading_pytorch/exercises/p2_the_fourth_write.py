@@ -36,7 +36,7 @@ EXERCISE = Predict(
     "of line D has saved x between the last two.",
     alternatives=('answer = "d"', 'answer = ["D"]'),
     read=letter, truth=truth, wanted='Answer with one letter, "A" to "E".',
-    shown="the message has a count of writes in it, and counts can be counted.",
+    shown="the message says how many writes there were, and writes can be counted.",
     otherwise="Count the writes to x through both blocks.",
     mistakes=(
         Mistake("made, not written", "Line A makes x. A new tensor begins at version 0, and a sum of two others writes "

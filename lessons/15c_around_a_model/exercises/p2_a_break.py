@@ -27,7 +27,7 @@ EXERCISE = Predict(
     otherwise="Count the pieces into which the print cuts the function: each is compiled into one node.",
     mistakes=(
         Mistake("one node, in spite of the print", "That would be a function without a break. The print cannot be "
-                "compiled, so it cannot lie inside of a compiled piece.", 1),
+                "compiled, so it cannot be inside a compiled piece.", 1),
         Mistake("the print, too", "The print runs in Python between the two pieces. It computes no tensor and makes no "
                 "node.", 3),
         Mistake("as if it were not compiled", "These are the nodes of the network as it is: t, addmm and tanh, twice. "

@@ -89,7 +89,7 @@ class Home:
             percent = round(100 * done / all_) if all_ else 0
             place, more = (cell, "") if number.isdigit() else (f"{cell};padding-left:34px", " · optional")
             rows.append(
-                f'<tr><td style="{place}"><b><a href="{file}">{number} · {html.escape(name)}</a></b>{more}'
+                f'<tr><td style="{place}"><b><a href="{html.escape(file)}">{number} · {html.escape(name)}</a></b>{more}'
                 f'<br><span class="ck-soft">{html.escape(question.strip())}</span></td>'
                 f'<td class="ck-soft" style="{cell};white-space:nowrap">{minutes} min</td>'
                 f'<td style="{cell}" title="{done} of {all_} solved">'
@@ -99,7 +99,7 @@ class Home:
             )
         advice = html.escape(self.advice())
         if self.next is not None:
-            advice = f'<a href="{self.next[1]}">{advice}</a>'
+            advice = f'<a href="{html.escape(self.next[1])}">{advice}</a>'
         return (
             f'<div class="ck-home"><p class="ck-next" style="{NEXT}"><b>{advice}</b></p>'
             f'<table style="border-collapse:collapse;width:100%">{"".join(rows)}</table></div>'

@@ -7,6 +7,7 @@ import pytest
 from coursekit import home
 from coursekit.judge.discovery import exercises_module
 from coursekit.notebook.home import solved
+from coursekit.notebook.progress import FORMAT
 
 EXERCISES, LESSON_14 = exercises_module(0).EXERCISES, exercises_module(14).EXERCISES
 
@@ -29,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 def solve(folder, ids):
     entries = {each: {"solved": True, "tries": 1} for each in ids}
-    (folder / "progress.json").write_text(json.dumps({"format": 1, "exercises": entries}), encoding="utf-8")
+    (folder / "progress.json").write_text(json.dumps({"format": FORMAT, "exercises": entries}), encoding="utf-8")
 
 
 def test_a_newcomer_is_told_where_to_begin(folder):

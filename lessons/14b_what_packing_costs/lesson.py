@@ -23,7 +23,7 @@
 # - write a pair that keeps no result alive for too long;
 # - estimate whether it pays to move saved tensors to a slower memory.
 #
-# **Minutes** 49, and 6 for more exercises · **Needs** lesson 14 · **Out of scope** memory of weights and optimizers, 8-bit formats
+# **Minutes** 50, and 6 for more exercises · **Needs** lesson 14 · **Out of scope** memory of weights and optimizers, 8-bit formats
 #
 # [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb) · [14c Memory against time →](14c_memory_against_time.ipynb)
 
@@ -63,7 +63,7 @@ def forward(layer):
 
 
 def to_half(tensor):
-    with np.errstate(over="ignore"):  # what is too large for float16 becomes inf: of that later
+    with np.errstate(over="ignore"):  # of what is too large, later
         packed = tensor.detach().numpy().astype(np.float16)
     sizes.append(packed.nbytes)
     return packed
@@ -79,7 +79,8 @@ def compare(layer, pack, unpack):
     sizes.clear()
     with hooks(pack, unpack):
         forward(layer)
-    print(f"saved as float32: {held.peak:,} bytes, packed as float16: {sum(sizes):,} bytes in {len(sizes)} calls")
+    print(f"saved as float32: {held.peak:,} bytes")
+    print(f"packed as float16: {sum(sizes):,} bytes in {len(sizes)} calls")
 
 
 sizes = []
@@ -152,17 +153,18 @@ def largest_error():
     with hooks(to_half_or_leaf, from_half_or_leaf):
         loss, ws = forward(block)
     halved = torch.autograd.grad(loss, ws)
-    errors = [(a - b).abs().max() / b.abs().max() for a, b in zip(halved, exact, strict=True)]
-    print(f"the largest error, compared with the largest gradient: {max(errors).item():.4f}")
+    pairs = zip(halved, exact, strict=True)
+    errors = [((a - b).abs().max() / b.abs().max()).item() for a, b in pairs]
+    print(f"the largest error, compared with the largest gradient: {max(errors):.4f}")
 
 
 def does_not_fit():
     x = torch.tensor([1.0, 12.0, -20.0], requires_grad=True)
     with hooks(to_half, from_half):
         y = x.exp()
-    print(f"e to the power of 12 is {y[1].item():,.0f}, and of -20 it is {y[2].item():.1e}")
     y.sum().backward()
-    print("the slopes, by way of float16:", x.grad)
+    print("the powers of e:               ", y.detach())
+    print("the slopes, by way of float16: ", x.grad)
 
 
 L.run(largest_error)
@@ -199,6 +201,14 @@ def detached(tensor):
 def as_it_is(tensor):
     return tensor
 
+
+def backward(loss):
+    loss.backward()
+
+
+def backward_retained(loss):
+    loss.backward(retain_graph=True)
+
 # %% [markdown]
 # Four calls:
 #
@@ -206,8 +216,8 @@ def as_it_is(tensor):
 # | --- | --- |
 # | A | `still_there(detached)` |
 # | B | `still_there(as_it_is)` |
-# | C | `still_there(as_it_is, lambda loss: loss.backward())` |
-# | D | `still_there(as_it_is, lambda loss: loss.backward(retain_graph=True))` |
+# | C | `still_there(as_it_is, backward)` |
+# | D | `still_there(as_it_is, backward_retained)` |
 #
 # **Predict.** In which of the four is the result still alive when its name is deleted? Answer with a list of letters.
 
@@ -217,8 +227,8 @@ L.predict("14b.p2", None)
 # %% tags=["C14b.3"]
 L.run(still_there, detached, after="14b.p2")
 L.run(still_there, as_it_is, after="14b.p2")
-L.run(still_there, as_it_is, lambda loss: loss.backward(), after="14b.p2")
-L.run(still_there, as_it_is, lambda loss: loss.backward(retain_graph=True), after="14b.p2")
+L.run(still_there, as_it_is, backward, after="14b.p2")
+L.run(still_there, as_it_is, backward_retained, after="14b.p2")
 
 # %% [markdown] tags=["tells"]
 # In B and D it is alive. It is the ring of lesson 06 again. The result holds its node (as `grad_fn`), and the node holds what `pack` returned. If that is the result itself, each keeps the other one alive. Without hooks PyTorch avoids the ring by saving a result without its history. With hooks it holds whatever you return.
@@ -295,19 +305,22 @@ def on_disk(folder):
         back.append(tensor.numel() * 4)
         return tensor
 
+    def count(when):
+        print(when, "-", len(os.listdir(folder)), "files")
+
     w = torch.ones(50, 50, requires_grad=True)
     with hooks(pack, unpack):
         h = block(torch.ones(50, 50), w)
-        h.register_hook(lambda grad: print("when h has its gradient:", len(os.listdir(folder)), "files"))
+        h.register_hook(lambda grad: count("when h has its gradient"))
         loss = block(h, w).sum()
-    print("after forward:", len(os.listdir(folder)), "files")
+    count("after forward")
     loss.backward()
-    print("after backward:", len(os.listdir(folder)), "files")
+    count("after backward")
     print(f"{sum(out):,} bytes went out, and {sum(back):,} came back")
 
 
 with tempfile.TemporaryDirectory() as folder:
-    L.run(on_disk, folder)
+    on_disk(folder)
 
 # %% [markdown]
 # **Notice:** no line of the program removes the files. A node lets go of its slots right after it has run. The `File` in the slot dies, and its file with it. In the middle of the pass the files of the second block were gone, and those of the first one were still needed.
@@ -327,13 +340,13 @@ with tempfile.TemporaryDirectory() as folder:
 # The batch b cancels out, and one n. What is left says how wide the layers must be:
 
 # %%
-def wide_enough(operations, bus):
-    print(f"layers at least {40 / 6 * operations / bus:,.0f} wide")
+def wide_enough(machine, operations, bus):
+    print(f"{machine}: layers at least {40 / 6 * operations / bus:,.0f} wide")
 
 
-L.run(wide_enough, 1e11, 1e9)  # a laptop, and its disk
-L.run(wide_enough, 1e13, 2.5e10)  # a GPU, and the memory of its computer
-L.run(wide_enough, 1e14, 2.5e10)  # a faster GPU
+wide_enough("a laptop and its disk", 1e11, 1e9)
+wide_enough("a GPU and the memory of its computer", 1e13, 25e9)
+wide_enough("a faster GPU", 1e14, 25e9)
 
 # %% [markdown]
 # (The speeds are of the right order and no more. Put in those of your machine.) A larger batch does not help, and a faster GPU on the same bus makes it worse. So people offload wide layers, and only some of what these save.

@@ -38,7 +38,7 @@ def test_c14c_2_runs(torch):
     for reentrant in (True, False):
         chosen = f"h, use_reentrant={reentrant}"
         own = lesson(
-            torch, "layer", "plain_layer", "runs", "sequential", "in_segments", "chain",
+            torch, "layer", "plain_layer", "runs", "sequential", "in_segments", "chain", "checkpoint_sequential",
             edit=lambda text: text.replace("h, use_reentrant=True", chosen),
         )  # fmt: skip
         runs = own.runs

@@ -23,7 +23,7 @@
 # - put checkpoints where the peak is lowest;
 # - choose which operations of a block are worth computing twice.
 #
-# **Minutes** 48, and 12 for more exercises · **Needs** lesson 14 · **Out of scope** packing (part [14b](14b_what_packing_costs.ipynb)), several machines (lesson 17), `torch.compile`, which chooses by itself what to compute again
+# **Minutes** 46, and 12 for more exercises · **Needs** lesson 14 · **Out of scope** packing (part [14b](14b_what_packing_costs.ipynb)), several machines (lesson 17), `torch.compile`, which chooses by itself what to compute again
 #
 # [← 14 Packing and checkpointing](14_packing_and_checkpointing.ipynb) · [all lessons](home.ipynb) · [15 Reading PyTorch →](15_reading_pytorch.ipynb)
 
@@ -31,10 +31,10 @@
 import course_lib as torch
 
 from backscope import ledger
-from coursekit import chart, lesson
+from coursekit import lesson
 
 L = lesson("14c")
-checkpoint = torch.utils.checkpoint.checkpoint
+checkpoint_sequential = torch.utils.checkpoint.checkpoint_sequential
 
 # %% [markdown]
 # The block below is a matrix product and GELU, a smooth relative of ReLU that many language models use. It is written out, so that we see everything that is saved. With 64 rows and layers that are 64 wide, every matrix between the input and the loss holds 64 · 64 numbers. We call such a matrix *an activation*, and use it as our unit.
@@ -67,7 +67,7 @@ def forward(layer, n, rows=64):
 for n, rows in ((2, 64), (8, 640), (8, 64)):
     with ledger(leaves=False) as held:
         forward(block, n, rows).backward()
-    print(f"blocks: {n}, rows: {rows:3}, at the peak {held.peak / UNIT:.0f} activations")
+    print(f"{n} blocks, {rows:3} rows: {held.peak / UNIT:.0f} activations at the peak")
 held.plot()
 
 # %% [markdown]
@@ -127,14 +127,6 @@ def peak(n, length):
         in_segments(n, length).backward()
     return int(held.peak / UNIT)
 
-
-def peaks_of(*depths):
-    panels = {}
-    for n in depths:
-        lengths = [k for k in (1, 2, 4, 8, 16, 32, 64) if k <= n]
-        panels[f"{n} layers"] = {"checkpointed": {k: peak(n, k) for k in lengths}, "without": {1: n, n: n}}
-    return chart(panels, across="layers in a segment", up="activations at the peak", log=True, numbers=True)
-
 # %% [markdown]
 # With `length` 1 each layer is checkpointed by itself. With `length` 16 there is a single checkpoint around the whole network.
 #
@@ -144,7 +136,7 @@ def peaks_of(*depths):
 L.predict("14c.p1", None)
 
 # %% tags=["C14c.1"]
-L.run(peaks_of, 16, 64, after="14c.p1")
+L.run(L.stage.valley, peak, 16, 64, after="14c.p1")
 
 # %% [markdown] tags=["tells"]
 # **Notice:**
@@ -175,13 +167,7 @@ L.run(over_time, after="14c.p1")
 # Let us measure the best length for deeper and deeper networks:
 
 # %% tags=["C14c.1"]
-def deeper(depths):
-    lines = {"without": {n: n for n in depths}, "in segments of √n layers": {n: peak(n, int(n**0.5)) for n in depths}}
-    panel = {"four times as deep, twice the memory": lines}
-    return chart(panel, across="layers", up="activations at the peak", log=True, numbers=True)
-
-
-L.run(deeper, (4, 16, 64, 256), after="14c.p1")
+L.run(L.stage.deeper, peak, 4, 16, 64, 256, after="14c.p1")
 
 # %% [markdown] tags=["tells"]
 # So the colleague was right. A network that is four times as deep needs about twice the memory.
@@ -214,7 +200,7 @@ def counted(name, forward):
 def sequential(n, segments):
     ws, h = begin(n)
     layers = [lambda h, w=w: layer(h, w) for w in ws]
-    return torch.utils.checkpoint.checkpoint_sequential(layers, segments, h, use_reentrant=True).sum()
+    return checkpoint_sequential(layers, segments, h, use_reentrant=True).sum()
 
 
 counted("16 layers without", lambda: forward(layer, 16))
@@ -285,7 +271,8 @@ for way in (nothing, whole_block, gelu_only):
     products.clear()
     with ledger(leaves=False) as held:
         forward(way, 8).backward()
-    print(f"computed again: {way.__name__}, peak {int(held.peak / UNIT)} activations, {len(products)} products")
+    print(f"computed again: {way.__name__}")
+    print(f"  {int(held.peak / UNIT)} activations at the peak, {len(products)} products")
 
 # %% [markdown]
 # With GELU alone in the checkpoint, the peak is less than half of what it was, and not a single product is computed twice. If you wrap the whole block, the peak falls further, and every product is paid for again. You can count both. With the whole block, 7 inputs of blocks are put aside, and one block saves 4 more, that is 11. With GELU only, 7 inputs and all 8 results of products stay, and one GELU saves 3 more, that is 18.

@@ -212,7 +212,7 @@ differences()
 #
 # - The first three rows show that there may be many ways to one result. For a whole LSTM, PyTorch calls a library made for it (oneDNN, once called MKL-DNN) which computes all steps at once, backward too. So the graph has a single node. Ours has every step in it, and you could draw it. The same is true of attention (lesson 15).
 # - *your g*: PyTorch saves itself a copy. A gradient that you hand over may become `.grad` itself, and then the next pass adds to it (exercise 05b.1).
-# - *a result that pack returned as it is*: this is the ring of lesson 14, which goes through a node made in C++. PyTorch's collector cannot look into such a node. (It does find the ring of a custom Function that keeps its result on `ctx`, because the node of a custom Function is a Python object. Lesson 16 has that one.)
+# - *a result that pack returned as it is*: this is the ring of part 14b, which goes through a node made in C++. PyTorch's collector cannot look into such a node. (It does find the ring of a custom Function that keeps its result on `ctx`, because the node of a custom Function is a Python object. Lesson 16 has that one.)
 # - *anomaly mode*: here our engine tells you more than PyTorch does.
 #
 # The rows after these are things that one of the two has and the other has not. Several hundred names are left out of our engine, most of them functions that this course does not need, and the last five rows stand for them. Whoever uses such a name is told so:

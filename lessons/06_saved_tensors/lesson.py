@@ -102,7 +102,7 @@ L.run(lambda: draw(p), after="06.p1")
 # %% [markdown]
 # ## What do other operations save?
 #
-# PyTorch shows the slots of a node as attributes that begin with `_saved_`. They are named after the parameters of the operation: `self` is the first operand, `other` is the second, and `result` is what came out. The function below lists those slots that hold a tensor.
+# PyTorch shows the slots of a node as attributes that begin with `_saved_`. They are named after the parameters of the operation: `self` is the first operand, `other` the second (`mat2` in a matrix product), and `result` is what came out. The function below lists those slots that hold a tensor.
 
 
 # %% tags=["C06.1"]
@@ -116,7 +116,7 @@ for text, y in {"x + w": x + w, "x * w": x * w, "x.sin()": x.sin(), "x.exp()": x
     print(f"{text:7} saves {saved(y)}")
 
 # %% [markdown]
-# Read the list against the slopes. In a sum each slope is 1, and a 1 need not be saved. In `x * w` both factors need a gradient, so both are saved. The slope of `sin` is the cosine of its input, so `sin` saves what it was given. The slope of `exp` is its own result, so `exp` saves what came out.
+# Read the list against the slopes. In a sum each slope is 1, and a 1 need not be saved. In `x * w` both factors need a gradient, so both are saved. The slope of `sin` is the cosine of its input, so `sin` saves what it was given. The slope of `exp` is its own result, so `exp` saves what came out. Sometimes either would do. Whether a number was positive can be seen in the result of `relu` as well, and PyTorch saves the result.
 #
 # `x * 3` may surprise you. The library first makes a tensor of the 3, one with no dimensions. The product saves its other factor as always, and this one is a tensor like any other.
 #
@@ -152,7 +152,7 @@ print("but it has the memory of e:        ", slot.data_ptr() == e.data_ptr())
 print("and the history of e:              ", slot.grad_fn is e.grad_fn)
 
 # %% [markdown]
-# A saved *input* is the very same tensor object. A saved *result* is read as another object, on the same memory and with the same history. (`data_ptr()` is the address at which a tensor's numbers begin.) There is a good reason: `e` holds its node, as its `grad_fn`. If the node held `e` as well, the two would form a ring, and each would keep the other alive. In PyTorch such a ring is never freed at all. It lies in C++, where Python's garbage collector does not look.
+# A saved *input* is the very same tensor object. A saved *result* is read as another object, on the same memory and with the same history. (`data_ptr()` is the address at which a tensor's numbers begin.) There is a good reason: `e` holds its node, as its `grad_fn`. If the node held `e` as well, each would keep the other alive. (You will meet such a ring when you build your own engine.)
 #
 # > **The rule.** A node saves without copying: an input as it is, and its own result as a second tensor on the same memory. (Operations that write in place may have to copy: part 07b.)
 #
@@ -176,7 +176,7 @@ def network():
 
 
 # %% [markdown]
-# There are four nodes: two matrix products, `relu`, and `sum`. Ask of each what its formulas will read. The gradient of a factor of a matrix product is made of the *other* factor, as in a plain product. The gradient of `relu` only has to know which numbers are positive, and its result shows that. If two nodes save the same memory, count it once.
+# There are four nodes: two matrix products, `relu`, and `sum`. Ask of each what its formulas will read. The gradient of a factor of a matrix product is made of the *other* factor, as in a plain product. If two nodes save the same memory, count it once.
 #
 # Then backward runs, and the node of `sum` is the first. You have to decide something here. Does a node let go of its tensors as soon as it has run? Or do all of them let go together, at the end of the pass?
 #
@@ -217,7 +217,7 @@ with ledger() as held:
 held.plot()
 
 # %% [markdown]
-# **Notice:** the memory is a staircase. Each layer is one stair up in forward, and one stair down in backward, which begins at the dotted line. So the most is held when forward ends, and a network that is twice as deep goes about twice as high.
+# **Notice:** the memory is a staircase. In forward each layer goes up by two stairs: a low one for the weight, a high one for the result of the sigmoid. In backward, which begins at the dotted line, the same stairs go down, the newest first. So the most is held when forward ends, and a network that is twice as deep goes about twice as high.
 #
 # The coloured stairs are the results of the four sigmoids. Results on the way are called *activations*. Three of these lost the name `h` in the loop, and yet they are all there: the graph holds them. The grey part is memory that your program holds anyway, data and parameters.
 #
@@ -331,6 +331,8 @@ film(two_steps)
 #
 # The second step has a product and a sum of its own, with full drawers. But both products lead back to *one* sigmoid, because the gate was computed once. The first pass has emptied its drawer, and there the second pass fails.
 #
+# Look at `w.grad` in the last frame. The second pass had come as far as `w` before it failed, and has added to it. An error in the middle of a pass leaves some gradients changed, and others not.
+#
 # > **The rule.** Without the flag, a part of the graph that is built before a loop can be run only once, unless its nodes saved nothing.
 #
 # ## What does `retain_graph=True` really do?
@@ -351,6 +353,8 @@ with ledger() as held:
 # The flag is meant for two *different* losses that share a part of their graph. Many models have one encoder and two tasks. The first pass must leave something for the second, so all passes but the last one retain.
 #
 # > **The rule.** `retain_graph=True` keeps what the pass would free. Use it only if another loss still needs that.
+#
+# (If you have both losses at one time, `(first + second).backward()` needs no flag: it is one pass.)
 #
 # ## When do retained graphs fill the memory?
 #
@@ -394,9 +398,9 @@ L.run(with_a_gate, after="06.p4")
 # > **The rule.** With `retain_graph=True`, a state that is carried from step to step holds what all the steps have saved.
 
 # %% [markdown]
-# ## So why was the gradient wrong?
+# ## What becomes of the gradient?
 #
-# Here is the mistake in slow motion, with `x.exp()` in place of the gate, because its numbers are larger, and with `x * x` beside it. Both are computed once, and then `x` is updated. The program prints the third number of `x.grad`, and the one that would be right for the present `x`.
+# Here is the loop again, with `x.exp()` in place of the gate, because its numbers are larger, and with `x * x` beside it. Both are computed once, and then `x` is updated. The program prints the third number of `x.grad`, and the one that would be right for the present `x`.
 
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -467,7 +471,7 @@ print(f"training {loss:.4f}, the finished model on the same data {loss_with(s.si
 #
 # Your engine writes the tensors that a formula names into `node.saved`, and there they stay for ever. In `my_engine.py`, in the same folder as this notebook, you now let them go. It takes about 19 lines (20 minutes).
 #
-# 1. **`SavedVariable(tensor, node)`** is one slot. It holds an input as it is. If the tensor is the node's own result (`tensor.grad_fn is node`), it holds a second tensor on the same memory without history, so that there is no ring. A method `detach()` of `Tensor` makes that: `Tensor(self.array)`. Where a tensor was put into `node.saved`, you now put `SavedVariable(tensor, node)`.
+# 1. **`SavedVariable(tensor, node)`** is one slot. It holds an input as it is. If the tensor is the node's own result (`tensor.grad_fn is node`), it holds a second tensor on the same memory without history. Otherwise the result would hold its node and the node its result: a ring, which goes only when Python's garbage collector comes by. A method `detach()` of `Tensor` makes that: `Tensor(self.array)`. Where a tensor was put into `node.saved`, you now put `SavedVariable(tensor, node)`.
 # 2. **`unpack(node)`** gives the tensor back: an input as it is; for the node's own result a tensor on the same memory whose `grad_fn` is `node` again. If the slot is empty, it raises a `RuntimeError` that begins with "Trying to backward through the graph a second time". `Node.read` calls it.
 # 3. **`Node.release()`** empties all slots of a node.
 # 4. **`run_backward`** gets a parameter `retain_graph=False`, and calls `release()` as soon as a node has run, unless the graph is to be retained.

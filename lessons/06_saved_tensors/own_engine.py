@@ -1,5 +1,7 @@
 """The learner's engine, lesson 06, saved tensors: its program, wrong engines, other right ones."""
 
+import weakref
+
 from coursekit.own_engine.checkpoints import print
 from coursekit.own_engine.mistakes import in_a_ring, keeps, leaf, mistake, raises, runs
 
@@ -30,6 +32,34 @@ def never_released(torch):
     y = x * x
     y.backward()
     return runs(y.backward)
+
+
+@mistake(6, "The saved tensors are let go of when the whole pass is over. Each node has to release its own right after "
+         "it has run, before the next one runs: that is what makes room while backward runs.",
+         ("        while ready:\n", "        done = []\n        while ready:\n"),
+         ("                node.release()\n", "                done.append(node)\n"),
+         ("\n\n\nTensor.backward = run_backward",
+          "\n    for node in done:\n        node.release()\n\n\nTensor.backward = run_backward"),
+         only=True)  # fmt: skip
+def released_at_the_end(torch):
+    w, alive = leaf(torch), []
+    between = w * 1.0
+    look = weakref.ref(between)
+
+    class Watched(type(w)):
+        def __setattr__(self, name, value):
+            if name == "grad" and value is not None:
+                alive.append(look() is not None)
+            super().__setattr__(name, value)
+
+    try:
+        w.__class__ = Watched
+    except TypeError:
+        return False  # a tensor that is no plain object of Python's: not a learner's
+    loss = between * leaf(torch)
+    del between
+    loss.backward()
+    return alive == [True] and look() is None
 
 
 @mistake(6, "With `retain_graph=True` the saved tensors are gone all the same. Release them only if the graph is not "

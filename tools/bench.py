@@ -55,7 +55,7 @@ MODULES = {}
 
 
 def engine(name):
-    """The engine's module, made ready for one thread; None when it is not installed."""
+    """Return the engine's module, made ready for one thread; None when it is not installed."""
     if name not in MODULES:
         module = ENGINES[name][0]
         there = importlib.util.find_spec(module.partition(".")[0]) is not None
@@ -66,7 +66,7 @@ def engine(name):
 
 
 def present():
-    """The names of the engines that can run here."""
+    """Return the names of the engines that can run here."""
     return [name for name in ENGINES if engine(name) is not None]
 
 
@@ -94,7 +94,7 @@ def arrays(*shapes, scale=1.0):
 
 
 def leaf(lib, value):
-    """A leaf tensor that wants a gradient."""
+    """Return a leaf tensor that wants a gradient."""
     return lib.tensor(value, requires_grad=True)
 
 
@@ -140,7 +140,7 @@ def function_job(gradient):
 
 
 def only(value, dims):
-    """One number as an array of one element or of no dimension."""
+    """Return one number as an array of one element or of no dimension."""
     import numpy as np
 
     return np.full((1,) * dims, value, np.float32)
@@ -228,7 +228,7 @@ def chain_numpy(np, kind, n, dims):
 
 
 def fan_forward(x, n):
-    """One tensor used n times: n gradients meet at its node."""
+    """Return one tensor used n times: n gradients meet at its node."""
     y = x * 1.5
     total = y
     for _ in range(n - 1):
@@ -284,7 +284,7 @@ def branches_numpy(x, n, one):
 
 
 def shape_of_graph(forward, by_hand):
-    """The four forms of a graph of one-element operations that one Python function describes."""
+    """Make the four forms of a graph of one-element operations that one Python function describes."""
 
     def tensors(lib, n):
         x = leaf(lib, only(1, 1))
@@ -367,7 +367,7 @@ def network_tensors(lib, sizes, batch):
 
 
 def network_operators(lib, sizes, batch):
-    """The same step as people write it in a notebook: operators, methods, and add_ with a factor."""
+    """Take the same step as people write it in a notebook: operators, methods, and add_ with a factor."""
     x, classes, parameters = network(sizes, batch)
     x, classes, rows = lib.tensor(x), lib.tensor(classes), lib.arange(batch)
     parameters = [leaf(lib, p.T.copy() if p.ndim == 2 else p) for p in parameters]
@@ -398,7 +398,7 @@ def network_operators(lib, sizes, batch):
 
 
 def network_modules(lib, sizes, batch):
-    """The same step with modules, a loss module and an optimizer."""
+    """Take the same step with modules, a loss module and an optimizer."""
     nn, optim = (importlib.import_module(f"{lib.__name__}.{name}") for name in ("nn", "optim"))
     x, classes, values = network(sizes, batch)
     x, classes = lib.tensor(x), lib.tensor(classes)
@@ -580,7 +580,7 @@ def penalty_hips(lib, sizes, batch):
 
 
 def update_tensors(lib, shape):
-    """One parameter's step, as PyTorch's own optimizers write it."""
+    """Take one parameter's step, as PyTorch's own optimizers write it."""
     value, slope = arrays(shape, shape)
     p = leaf(lib, value)
     p.grad = lib.tensor(slope)
@@ -623,7 +623,7 @@ def affine_numpy(np, batch):
 
 
 def mixed_tensors(lib, n, dims):
-    """A chain in which a product, a sum and a tanh take turns."""
+    """Return a chain in which a product, a sum and a tanh take turns."""
     x, c = leaf(lib, only(1, dims)), lib.tensor(only(0.5, dims))
 
     def forward():
@@ -688,7 +688,7 @@ class Timed:
         self.unit = "µs" if ops else "ms"
 
     def job(self, name, size=None):
-        """One engine's Job for this line."""
+        """Return one engine's Job for this line."""
         return self.work[name](engine(name), **(size or self.size))
 
     def scale(self, seconds):
@@ -717,7 +717,7 @@ class Measured:
 
 
 def lines():
-    """The table of issue 3, in order."""
+    """Return the table of issue 3, in order."""
     found = []
     for dims, label in ((1, "1-element"), (0, "0-d")):
         targets = {"constants": 0.6, "one leaf": 0.6, "leaves": 0.6, "numbers": 0.5} if dims else {}
@@ -795,7 +795,7 @@ def lines():
 
 
 def one_turn(job, runs):
-    """The median time of a few runs in a row; the first one, which finds the caches cold, does not count."""
+    """Time a few runs in a row, and return the median; the first one, which finds the caches cold, does not count."""
     gc.collect()
     times = []
     for i in range(runs + 1):
@@ -810,7 +810,7 @@ def one_turn(job, runs):
 
 
 def take_turns(jobs, budget, turn=0.012):
-    """One round: [{engine: seconds}, ...], a dictionary for each time all engines had their turn."""
+    """Measure a round: [{engine: seconds}, ...], a dictionary for each time all engines had their turn."""
     runs, cost = {}, 0.0
     for name, job in jobs.items():
         start = time.perf_counter()
@@ -825,7 +825,7 @@ def take_turns(jobs, budget, turn=0.012):
 
 
 def time_line(line, names, rounds, budget):
-    """A Timed line: the times and ratios of each engine."""
+    """Time a Timed line: the times and ratios of each engine."""
     jobs = {name: line.job(name) for name in names if name in line.engines}
     per_round = []
     for _ in range(rounds):
@@ -849,7 +849,7 @@ def time_line(line, names, rounds, budget):
 
 
 def growth_line(line, names, rounds, budget):
-    """A Growth line: the cost of one operation in the large graph over that in the small one."""
+    """Time a Growth line: the cost of one operation in the large graph over that in the small one."""
     names = [name for name in names if name in line.engines]
     jobs = {(name, n): line.job(name, {"n": n}) for name in names for n in (line.small, line.large)}
     found = {name: [] for name in names}
@@ -1094,7 +1094,7 @@ _million = {}
 
 
 def million(name, quick):
-    """The three figures of the long chain, measured together."""
+    """Measure the three figures of the long chain together."""
     if name not in _million:
         _million[name] = run_program(MILLION, NAME=name, N=100_000 if quick else 1_000_000)
     return _million[name]
@@ -1120,7 +1120,7 @@ FLOOR = 4 * 64 * (256 + 128 + 10)  # what backward needs: two relu results and t
 
 
 def held(name, quick):
-    """Both memory figures of the training step, measured together on many graphs kept alive.
+    """Measure both memory figures of the training step together, on many graphs kept alive.
 
     The C library's own count of bytes in use, with Python's objects in it: exact, and the same for all engines.
     """
@@ -1169,17 +1169,17 @@ def off(what, name, quick):
 
 
 def hooks_off(name, quick):
-    """A chain whose leaf had hooks once, over one whose leaf never had."""
+    """Compare a chain whose leaf had hooks once with one whose leaf never had."""
     return off("hooks", name, quick)
 
 
 def modes_off(name, quick):
-    """A chain after anomaly mode and saved-tensor hooks were used, over the same before."""
+    """Compare a chain after anomaly mode and saved-tensor hooks were used with the same before."""
     return off("modes", name, quick)
 
 
 def instruments_off(name, quick):
-    """A chain after watch, ledger, draw and step were used, over the same before."""
+    """Compare a chain after watch, ledger, draw and step were used with the same before."""
     return off("instruments", name, quick)
 
 
@@ -1194,7 +1194,7 @@ def instrument(what, nodes):
 
 
 def ledger_overhead(name, quick):
-    """A training step inside `with ledger()`, over the same outside."""
+    """Compare a training step inside `with ledger()` with the same outside."""
     return run_program(INSTRUMENT, NAME=name, WHAT="ledger", N=5 if quick else 15)
 
 
@@ -1212,7 +1212,7 @@ SCRIPTS = {  # how long a step takes, about -> width and depth of a network of m
 
 
 def while_a_script_runs(what, step):
-    """A script that trains with Adam, recorded from the first step on, over the same without; processor time."""
+    """Compare a script that trains with Adam, recorded from the first step on, with the same without."""
 
     def measure(name, quick):
         return run_program(SCRIPT, NAME=name, WHAT=what, SIZE=SCRIPTS[step], N=1 if quick else 3)
@@ -1234,7 +1234,7 @@ def while_recorded(what, step):
 
 
 def prepare():
-    """One core, one thread; returns after starting itself again if the environment was not set."""
+    """Keep to one core and one thread; returns after starting itself again if the environment was not set."""
     if any(os.environ.get(key) != value for key, value in SETTINGS.items()):
         environment = {**os.environ, **SETTINGS}
         os.execve(python_of_the_course(), [python_of_the_course(), str(Path(__file__).resolve()), *sys.argv[1:]],
@@ -1245,7 +1245,7 @@ def prepare():
 
 
 def idlest_core(cores):
-    """The core that had least to do just now; the last one where the system does not say."""
+    """Find the core that had least to do just now; the last one where the system does not say."""
 
     def idle():
         with open("/proc/stat") as file:
@@ -1261,7 +1261,7 @@ def idlest_core(cores):
 
 
 def python_of_the_course():
-    """This Python if it has NumPy, otherwise the one in .venv that `make setup` made."""
+    """Return this Python if it has NumPy, otherwise the one in .venv that `make setup` made."""
     from coursekit.cli.environment import python_in
 
     other = python_in(ROOT / ".venv")
@@ -1269,13 +1269,13 @@ def python_of_the_course():
 
 
 def verdict(line, figures):
-    """'ok' or 'misses' for our figure, or an instrument's on PyTorch, against the target; '' when there is none."""
+    """Judge our figure, or an instrument's on PyTorch, by the target: 'ok' or 'misses'; '' when there is none."""
     mine = figures.get("ours" if "ours" in getattr(line, "engines", "ours") else "torch", {}).get("ratio")
     return "" if mine is None or line.target is None else "ok" if mine <= line.target else "misses"
 
 
 def measure(line, names, options):
-    """The figures of one line: {engine: {"ratio": ..., ...}}."""
+    """Measure one line: {engine: {"ratio": ..., ...}}."""
     rounds, budget = (1, 0.4) if options.quick else (3, 1.6)
     if line.kind == "time":
         return time_line(line, names, rounds, budget)
@@ -1285,7 +1285,7 @@ def measure(line, names, options):
 
 
 def cell(line, name, figures):
-    """One engine's figure as the table shows it."""
+    """Return one engine's figure as the table shows it."""
     figure = figures.get(name)
     if figure is None:
         return "-"
@@ -1304,7 +1304,7 @@ def show(line, figures):
 
 
 def report(found):
-    """The whole table as data: what the JSON file holds."""
+    """Return the whole table as data: what the JSON file holds."""
     versions = {"course_lib": engine("ours").__version__, "python": platform.python_version()}
     for name, distribution in DISTRIBUTIONS.items():
         if engine(name) is not None:
@@ -1321,7 +1321,7 @@ def report(found):
 
 
 def draw(data, path):
-    """The plot: a row for each timed line, time relative to torch, one mark for each engine."""
+    """Draw the plot: a row for each timed line, time relative to torch, one mark for each engine."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -1420,7 +1420,7 @@ def main(arguments=None):
 
 
 def rounded(data):
-    """The same data with figures cut to four digits: more are noise."""
+    """Cut the figures of the data to four digits: more are noise."""
     if isinstance(data, dict):
         return {key: rounded(value) for key, value in data.items()}
     if isinstance(data, list):

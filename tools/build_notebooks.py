@@ -59,18 +59,18 @@ class BuildError(Exception):
 
 
 def sources(folder: Path = ROOT) -> list[Path]:
-    """All sources of a tree, lessons in their order, the home page last."""
+    """Return all sources of a tree, lessons in their order, the home page last."""
     lessons = folder / "lessons"
     return [*sorted(lessons.glob("[0-9][0-9]*_*/lesson.py")), *lessons.glob(HOME + "/lesson.py")]
 
 
 def name_of(source: Path) -> str:
-    """The name of a lesson: 07_version_counters for lessons/07_version_counters/lesson.py."""
+    """Return the name of a lesson: 07_version_counters for lessons/07_version_counters/lesson.py."""
     return source.parent.name
 
 
 def is_lesson(path: Path) -> bool:
-    """True for a lesson, False for the home page and for an appendix: from 90 up notebooks have no exercises."""
+    """Tell a lesson from the home page and from an appendix: from 90 up notebooks have no exercises."""
     return name_of(path)[:2].isdigit() and int(name_of(path)[:2]) < FIRST_APPENDIX
 
 
@@ -80,7 +80,7 @@ def target(source: Path) -> Path:
 
 
 def choose(names: list[str], folder: Path = ROOT) -> list[Path]:
-    """The sources meant by 7, 07, 07_version_counters or a path; all of them when no name is given."""
+    """Choose the sources meant by 7, 07, 07_version_counters or a path; all of them when no name is given."""
     everything = sources(folder)
     chosen = []
     for name in names:
@@ -97,14 +97,14 @@ def choose(names: list[str], folder: Path = ROOT) -> list[Path]:
 
 
 def read_source(source: Path):
-    """A source as a notebook without outputs, in the normal form that every notebook here has."""
+    """Read a source as a notebook without outputs, in the normal form that every notebook here has."""
     import jupytext
 
     return normalise(jupytext.read(source, fmt="py:percent"), name_of(source))
 
 
 def normalise(nb, stem: str):
-    """The same notebook with fixed metadata, cell ids that depend on the place only, and whole streams."""
+    """Give a notebook fixed metadata, cell ids that depend on the place only, and whole streams."""
     from nbformat.v4 import new_notebook
 
     fresh = new_notebook(metadata=METADATA, cells=nb.cells)
@@ -135,7 +135,7 @@ def join_streams(outputs: list) -> list:
 
 
 def dump(nb) -> str:
-    """The bytes of a notebook file, as text."""
+    """Return the bytes of a notebook file, as text."""
     import nbformat
 
     nbformat.validate(nb)
@@ -219,7 +219,7 @@ def add_png(nb):
 
 
 def as_png(svg: str) -> bytes:
-    """An SVG drawing as the bytes of a PNG file, the same on every machine."""
+    """Return an SVG drawing as the bytes of a PNG file, the same on every machine."""
     import matplotlib
     import resvg_py
     from PIL import Image
@@ -263,7 +263,7 @@ def ordinal(n: int) -> str:
 
 
 def build(source: Path, on_cell=None) -> str:
-    """The text of the executed notebook of one source."""
+    """Run the notebook of one source, and return its text."""
     return dump(execute(read_source(source), target(source), on_cell))
 
 
@@ -325,7 +325,7 @@ def check(source: Path) -> list[str]:
 
 
 def everything_named(folder: Path = ROOT) -> list[Path]:
-    """All sources, with the places where a notebook without a source should have had one."""
+    """List all sources, with the places where a notebook without a source should have had one."""
     built = (folder / "notebooks").glob("[0-9][0-9]*_*.ipynb")
     orphans = {folder / "lessons" / n.stem / "lesson.py" for n in built}
     return sorted(orphans.union(sources(folder)))
@@ -335,7 +335,7 @@ def everything_named(folder: Path = ROOT) -> list[Path]:
 
 
 def show_progress(stem: str, cells: int):
-    """A function that shows how far a lesson is, on one line when somebody is watching."""
+    """Return a function that shows how far a lesson is, on one line when somebody is watching."""
     if not sys.stdout.isatty():
         return lambda index: None
     return lambda index: print(f"\r{stem}: cell {index + 1} of {cells}", end="", flush=True)
@@ -370,7 +370,7 @@ def build_command(chosen: list[Path], verify: bool) -> list[str]:
 
 
 def first_changes(old: str | None, new: str, limit: int = 20) -> str:
-    """The first lines in which two notebook files differ, with a fingerprint for each drawing."""
+    """Find the first lines in which two notebook files differ, with a fingerprint for each drawing."""
 
     def readable(text: str) -> list[str]:
         return DRAWING.sub(lambda m: "drawing " + sha256(m[0].encode()).hexdigest()[:8], text).splitlines()

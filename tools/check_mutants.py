@@ -24,7 +24,7 @@ VERDICTS = ("almost", "not_yet")
 
 
 def properties(tree):
-    """The `if` statements of a module's functions that may end a check: pairs (function, if)."""
+    """Find the `if` statements of a module's functions that may end a check: pairs (function, if)."""
     return [
         (function, node)
         for function in tree.body
@@ -35,14 +35,14 @@ def properties(tree):
 
 
 def ends_check(statement):
-    """True for `return almost(...)`, `return not_yet(...)` and `return` of either by a condition."""
+    """Recognise `return almost(...)`, `return not_yet(...)` and `return` of either by a condition."""
     return isinstance(statement, ast.Return) and any(
         isinstance(node, ast.Name) and node.id in VERDICTS for node in ast.walk(statement)
     )
 
 
 def exercise_without(tree, file, node):
-    """The file's exercise, with one `if` whose condition is never true."""
+    """Return the file's exercise, with one `if` whose condition is never true."""
     condition, node.test = node.test, ast.copy_location(ast.Constant(False), node.test)
     try:
         code = compile(tree, file, "exec")
@@ -88,7 +88,7 @@ def exercise_results(file, say):
 
 
 def lesson_results(number, say):
-    """The results of all exercises of one lesson."""
+    """Return the results of all exercises of one lesson."""
     folder = folder_of(number) / "exercises"
     return [result for file in sorted(folder.glob("*.py")) for result in exercise_results(file, say)]
 

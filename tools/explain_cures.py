@@ -609,7 +609,7 @@ CURES = [
 
 
 def run(torch, program):
-    """The error, or the warning, that a program ends with; None."""
+    """Run a program; return the error, or the warning, that it ends with, or None."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     known = {"torch": torch, "x": x, "module": lambda name: import_module(f"{torch.__name__}.{name}")}
     known["F"] = known["module"]("nn.functional")

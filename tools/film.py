@@ -27,7 +27,7 @@ LAST = 2  # the last frame stays this many times as long
 
 
 def still(shown, k):
-    """The SVG of a frame: source and words on the left, the graph on the right."""
+    """Draw the SVG of a frame: source and words on the left, the graph on the right."""
     seen, picture = shown.reel.frames[k], shown.pages[k]
     rows = list(source_rows(shown.source))
     low = TOP + ROW * len(rows) + 24
@@ -58,7 +58,7 @@ def band(page, seen, number, y):
 
 
 def source_rows(source):
-    """(number of the line, text) for each row; a long line goes on in the next row."""
+    """Yield (number of the line, text) for each row; a long line goes on in the next row."""
     for number, line in enumerate(source.split("\n"), 1):
         indent = " " * (len(line) - len(line.lstrip()) + 4)
         pieces = textwrap.wrap(line, LETTERS, subsequent_indent=indent, break_on_hyphens=False) or [""]
@@ -67,7 +67,7 @@ def source_rows(source):
 
 
 def bullet(sentence):
-    """The lines of a sentence below the source."""
+    """Return the lines of a sentence below the source."""
     return [("• " if not k else "   ") + line for k, line in enumerate(wrapped(sentence, LEFT - 24))]
 
 

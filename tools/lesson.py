@@ -59,7 +59,7 @@ MORE = "## Exercises: more, if you like"
 
 
 def without_more(cells):
-    """The cells without the section of optional exercises, and the ids of the exercises that it asks for."""
+    """Leave out the section of optional exercises: the cells without it, and the ids of the exercises it asks for."""
     core, ids, inside = [], [], False
     for cell in cells:
         headings = re.findall(r"^## .*", cell.source, re.MULTILINE) if cell.kind != "code" else []
@@ -121,7 +121,7 @@ def once(number):
 
 
 def start(number, command):
-    """A process for a command of one lesson, whose words go to a file."""
+    """Start a process for a command of one lesson, whose words go to a file."""
     only = {**os.environ, "COURSE_LESSON": folder_of(number).name}
     log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
     process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=only)

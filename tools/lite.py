@@ -110,7 +110,7 @@ def wheels(folder):
 
 
 def lessons(folder):
-    """The learner's copies, and the beginning of the engine that they build."""
+    """Write the learner's copies, and the beginning of the engine that they build."""
     folder.mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = json.loads(render_copy(path).decode())
@@ -123,7 +123,7 @@ def lessons(folder):
 
 
 def told_here(text):
-    """A text of a lesson, as it is true in a browser."""
+    """Change a text of a lesson to what is true in a browser."""
     for there, here in IN_A_BROWSER.items():
         text = re.sub(there, here, text)
     return text
@@ -171,7 +171,7 @@ def settings(names, own_pyodide):
 
 
 def published_pyodide(extension):
-    """The address from which the kernel takes Pyodide by itself."""
+    """Return the address from which the kernel takes Pyodide by itself."""
     for path in sorted(extension.rglob("*.js")):
         if found := re.search(r"https://[\w./-]+/pyodide\.js", path.read_text(encoding="utf-8")):
             return found[0]

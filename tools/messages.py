@@ -46,14 +46,14 @@ class Message:
 
 
 def raised(program):
-    """The error, or the warning, that a program of tools/explain_cures.py ends with; None."""
+    """Return the error, or the warning, that a program of tools/explain_cures.py ends with; None."""
     with contextlib.redirect_stderr(io.StringIO()):  # anomaly mode prints where the forward call stood
         return run(importlib.import_module("course_lib"), program)
 
 
 @functools.cache  # a second run would find less: some warnings are given once in a process
 def messages() -> list[Message]:
-    """Every kind of error that a program raises in PyTorch's words, those of the lessons that are asked for first."""
+    """Collect every kind of error that a program raises in PyTorch's words, those that are asked for most first."""
     found = {}
     for _, program, _ in CURES:
         error = raised(program)
@@ -79,7 +79,7 @@ def heading(lesson):
 
 
 def index(files) -> str:
-    """The page with all messages; `files` maps a lesson's number to the name of its notebook."""
+    """Write the page with all messages; `files` maps a lesson's number to the name of its notebook."""
     known = messages()
     lines = [
         "# You saw this message", "",
@@ -100,7 +100,7 @@ def index(files) -> str:
 
 
 def page(message, files) -> str:
-    """The page of one message."""
+    """Write the page of one message."""
     told, lesson = message.told, message.told.row.lesson
     about = json.dumps(f"PyTorch: {message.title}. What happened, what cures it, and what only hides it.")
     lines = [
@@ -143,7 +143,7 @@ def script() -> str:
 
 
 def source(program) -> str:
-    """A program of explain_cures as one would write it; empty where it needs more than torch and a leaf."""
+    """Write a program of explain_cures as one would; empty where it needs more than torch and a leaf."""
     if re.search(r"\bmodule\(", program):
         return ""
     lines = ["import torch"]
@@ -153,12 +153,12 @@ def source(program) -> str:
 
 
 def pre(wording):
-    """A message as a block of text, in Markdown."""
+    """Set a message as a block of text, in Markdown."""
     return ["```text", wording, "```", ""]
 
 
 def escaped(words) -> str:
-    """Words as they are, where Markdown would read signs in them."""
+    """Escape words for Markdown, which would read signs in them."""
     return re.sub(r"([\\`*_\[\]<>{}$|#])", r"\\\1", words)
 
 

@@ -47,7 +47,7 @@ class Mutant:
     tests: tuple  # test files (or pytest node ids) of which at least one must fail
 
     def applied_to(self, tree):
-        """(file, its text with the defect) in a tree. MutantError when the old text is not there exactly once."""
+        """Apply it: (file, its text with the defect). MutantError when the old text is not there exactly once."""
         path = Path(tree) / "course_lib" / self.file
         if not path.is_file():
             raise MutantError(f"{self.id}: there is no course_lib/{self.file}. Give the entry its new place.")
@@ -73,7 +73,7 @@ class Result:
 
 
 def read_list(file=LIST):
-    """All mutants, in the order of the file. MutantError for a wrong field or an id given twice."""
+    """Read all mutants, in the order of the file. MutantError for a wrong field or an id given twice."""
     try:
         entries = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -88,7 +88,7 @@ def read_list(file=LIST):
 
 
 def copy_tree(target, source=ROOT):
-    """The engine and its tests in a folder of their own; times are kept, so that compiled files stay valid."""
+    """Copy the engine and its tests into a folder of their own; times are kept, so that compiled files stay valid."""
     for name in COPIED:
         path = Path(source) / name
         if path.is_dir():
@@ -98,7 +98,7 @@ def copy_tree(target, source=ROOT):
 
 
 def run_tests(python, tree, tests, seconds=None, compile_too=False):
-    """(exit code of pytest or None when the time was up, what it printed). Nothing outlives the call."""
+    """Run tests: (exit code of pytest or None when the time was up, what it printed). Nothing outlives the call."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools"), "PYTHONHASHSEED": "0", "COLUMNS": "200"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the engine's tests need none, and pytest starts 4 s sooner
     environment.pop("COURSE_FUZZ", None)
@@ -129,7 +129,7 @@ def stop(process):
 
 
 def pytest_collection_modifyitems(config, items):
-    """As a pytest plugin: leave out the half of each test that runs on real PyTorch, which no defect can change."""
+    """Leave out, as a pytest plugin, the half of each test that runs on real PyTorch, which no defect can change."""
     import course_lib
 
     if config.rootpath not in Path(course_lib.__file__).resolve().parents:
@@ -144,7 +144,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def first_failure(output):
-    """The test that failed, from pytest's summary."""
+    """Find the test that failed, in pytest's summary."""
     for line in output.splitlines():
         if line.startswith(("FAILED ", "ERROR ")):
             return line.split(" ", 1)[1][:200]
@@ -202,7 +202,7 @@ def run_all(python, mutants, workers, report):
 
 
 def find_python():
-    """The Python that has pytest: this one, or the one `course.py` keeps for the course."""
+    """Find the Python that has pytest: this one, or the one `course.py` keeps for the course."""
     if importlib.util.find_spec("pytest") and importlib.util.find_spec("numpy"):
         return sys.executable
     sys.path.insert(0, str(ROOT))
@@ -220,7 +220,7 @@ def choose(mutants, only):
 
 
 def summary(results):
-    """The figures in three lines at most."""
+    """Return the figures in three lines at most."""
     killed = [r for r in results if r.outcome == KILLED]
     lines = [f"{len(killed)} of {len(results)} defects were noticed."]
     if killed:

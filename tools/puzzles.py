@@ -51,25 +51,25 @@ PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it, itse
 
 
 def lesson_files():
-    """{lesson number: its source} of the lessons and parts that exist."""
+    """Return {lesson number: its source} of the lessons and parts that exist."""
     return {number_in(path.parent.name): path for path in sorted((ROOT / "lessons").glob("[0-8][0-9]*_*/lesson.py"))}
 
 
 def cells(source):
-    """(number of the cell, its tags) of a lesson's source."""
+    """Return (number of the cell, its tags) of a lesson's source."""
     found = re.split(r"^# %%(.*)$", source, flags=re.MULTILINE)[1::2]
     return [(i, re.findall(r'"([^"]+)"', head) if "tags=" in head else []) for i, head in enumerate(found)]
 
 
 def claim_tests(number):
-    """{claim id: the name of its test} of a lesson."""
+    """Return {claim id: the name of its test} of a lesson."""
     path = folder_of(number) / "claims.py"
     names = re.findall(r"^def (test_c(\d\d[a-z]?)_(\d+)_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {f"C{lesson}.{claim}": name for name, lesson, claim in names}
 
 
 def collect():
-    """{puzzle: (cells as (lesson, number, claims), exercises as records)} over all lessons that exist."""
+    """Collect {puzzle: (cells as (lesson, number, claims), exercises as records)} over all lessons that exist."""
     found = {puzzle: ([], []) for puzzle in PUZZLES}
     for lesson, path in lesson_files().items():
         for number, tags in cells(path.read_text(encoding="utf-8")):
@@ -98,7 +98,7 @@ def complaints(found):
 
 
 def table(found):
-    """The Markdown of docs/puzzles.md."""
+    """Write docs/puzzles.md."""
     lines = [
         "# The puzzles, and where each is answered",
         "",

@@ -120,7 +120,7 @@ QUESTIONS = {
 
 
 def claims():
-    """{claim: (its sentence, the lesson's file, the heading above the cell that shows it, the cell's number)}."""
+    """Read {claim: (its sentence, the lesson's file, the heading above its cell, the cell's number)}."""
     found = {}
     for path in sorted((ROOT / "lessons").glob("[0-8][0-9]*_*/lesson.py")):
         source = path.read_text(encoding="utf-8")
@@ -138,7 +138,7 @@ def claims():
 
 
 def exercises():
-    """{exercise: its title}."""
+    """Return {exercise: its title}."""
     modules = [exercises_module(number) for number in lesson_numbers()]
     return {record.id: record.title for module in modules for record in module.EXERCISES}
 
@@ -154,18 +154,18 @@ def complaints():
 
 
 def every_question():
-    """(question, claims, exercise) in the order of the table, with the numbers of today."""
+    """Return (question, claims, exercise) in the order of the table, with the numbers of today."""
     return [entry for entries in QUESTIONS.values() for entry in map(today, entries)]
 
 
 def today(entry):
-    """A line of the table with the numbers of today."""
+    """Give a line of the table the numbers of today."""
     question, ids, exercise = entry
     return question, tuple(map(new_number, ids)), new_number(exercise)
 
 
 def table():
-    """The Markdown of docs/questions.md."""
+    """Write docs/questions.md."""
     known, asked = claims(), exercises()
     lines = [
         f"# {len(every_question())} questions that people ask, and where the course answers them",

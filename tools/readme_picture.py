@@ -17,7 +17,7 @@ from backscope.pictures.draw import draw  # noqa: E402
 
 
 def modified_in_place():
-    """The program that stands beside the picture: a result is overwritten before the pass that needs it."""
+    """Return the program that stands beside the picture: a result is overwritten before the pass that needs it."""
     x = torch.tensor(4.0, requires_grad=True)
     a = x.sqrt()
     a += 1

@@ -35,7 +35,7 @@ GUIDES = ("classroom", "in_the_browser")  # and those whose links into the repos
 
 
 def lessons():
-    """(number, title, what it is about, minutes, file name) of each lesson, as README's table has them."""
+    """Return (number, title, what it is about, minutes, file name) of each lesson, as README's table has them."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     row = r"^\| \[(\d\d[a-z]?) ([^\]]+)\]\(notebooks/([\w.]+)\.ipynb\) \| (.+?) \| (\d+) \|$"
     return [(n, title, about, int(minutes), file) for n, title, file, about, minutes in re.findall(row, readme, re.M)]
@@ -45,7 +45,7 @@ SAMPLE = "07.2", "uncounted"  # an exercise, and one of its wrong answers
 
 
 def sample():
-    """A wrong answer to an exercise, and the card that it gets, as the lesson shows it."""
+    """Return a wrong answer to an exercise, and the card that it gets, as the lesson shows it."""
     from coursekit.judge import exercise
     from coursekit.notebook import card as cards
 
@@ -67,7 +67,7 @@ READ = "Below it stands what it printed and drew when it was run."  # on the sit
 
 
 def published(root=ROOT):
-    """(address of the repository, of the site), as tools/address.py has written them; two empty texts before that."""
+    """Read (address of the repository, of the site), as tools/address.py has written them; empty before that."""
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     return tuple(
         found[1] if (found := re.search(rf'^{name}: "(.+)"$', citation, re.MULTILINE)) else ""
@@ -76,7 +76,7 @@ def published(root=ROOT):
 
 
 def edition():
-    """The version, and the day of the last commit, or today where there is no git."""
+    """Return the version, and the day of the last commit, or today where there is no git."""
     with open(ROOT / "pyproject.toml", "rb") as file:
         version = tomllib.load(file)["project"]["version"]
     asked = subprocess.run(["git", "log", "-1", "--format=%cs"], cwd=ROOT, capture_output=True, text=True)
@@ -126,7 +126,7 @@ def front_page(lite=False):
 
 
 def card():
-    """The picture that a link to the site is shown with, 1200 by 630: the five lines, and what they leave behind."""
+    """Draw the picture that a link to the site is shown with, 1200 by 630: five lines, and what they leave behind."""
     from tools.build_notebooks import as_png
 
     index = (PAGES / "index.md").read_text(encoding="utf-8")
@@ -176,7 +176,7 @@ def at_work():
 
 
 def api():
-    """The instruments' signatures and docstrings."""
+    """Write the instruments' signatures and docstrings."""
     backscope = importlib.import_module("backscope")
     lines = ["# The instruments", "", "What `help()` says of each.", ""]
     for name in backscope.__all__:
@@ -186,7 +186,7 @@ def api():
 
 
 def engine_pages(folder):
-    """The engine's files, each on a page, and the map."""
+    """Write the engine's files, each on a page, and the map."""
     folder.mkdir(parents=True)
     where = {}  # file -> lessons that speak of it
     for n, title, _, _, file in lessons():
@@ -228,7 +228,7 @@ def without_links_out(text, known):
 
 
 def gather(folder, lite):
-    """All pages in one folder, ready for Sphinx."""
+    """Gather all pages in one folder, ready for Sphinx."""
     from tools import messages
 
     shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ import weakref
 
 from backscope.adapters import library_files, loaded
 from backscope.explaining.rows import LESSONS, fill, find_row
-from backscope.graph.model import DETACHED, FREED, STALE
+from backscope.graph.model import DETACHED, FREED, STALE, SavedSlot
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_module, is_tensor, safe_getattr
 from backscope.pictures.draw import Picture, check_tensors, lay_out, name_parameters, names_in, snapshot
@@ -25,7 +25,7 @@ CODE = "background:rgba(127,127,127,0.14);border-radius:3px;padding:0 3px"  # re
 NO_CURE = "What only silences it, or does nothing"
 
 
-def explain(error=None, *tensors, names=None):
+def explain(error=None, *tensors, names=None) -> "Explanation":
     """Explain an error of autograd: what happened, what cures it, what only silences it, and the lesson about it.
 
     Parameters
@@ -68,7 +68,7 @@ class Explanation(Picture):
         )
 
     @property
-    def what(self):
+    def what(self) -> list[str]:
         """Three sentences: what happened."""
         if self.row is None:
             return [
@@ -80,19 +80,19 @@ class Explanation(Picture):
         return [fill(sentence, self.facts) for sentence in self.row.says]
 
     @property
-    def cures(self):
+    def cures(self) -> list[str]:
         """The repairs, a sentence each."""
         if "cures" in self.facts:  # what was found out about this case
             return list(self.facts["cures"])
         return self.row.cures_for(self.facts | {"twin": self.facts.get("by", "")[:-1]}) if self.row else []
 
     @property
-    def silences(self):
+    def silences(self) -> list[tuple[str, str]]:
         """(what only makes the message go away, what it costs)."""
         return [(each["what"], each["cost"]) for each in self.row.silences] if self.row else []
 
     @property
-    def lesson(self):
+    def lesson(self) -> str:
         """'lesson 07 (version counters)', or a sentence that there is none."""
         number = self.row.lesson if self.row else None
         if number is None:
@@ -104,7 +104,7 @@ class Explanation(Picture):
         return f"Read lesson {number:02} ({LESSONS[number]})."
 
     @property
-    def seen(self):
+    def seen(self) -> str:
         """The sentence that tells what is marked in the picture; empty without a picture."""
         if self._graph is None:
             return ""
@@ -124,7 +124,7 @@ class Explanation(Picture):
         return f"saved {slot.name}{' = ' + held if held else ''} of {node}"
 
     @property
-    def text(self):
+    def text(self) -> str:
         """Everything in words; the listing of the picture at the end."""
         lines = [f"{self.kind}: {first_line(self.message)}", "", "What happened", *map("  {}".format, self.what)]
         if self.cures:
@@ -137,7 +137,7 @@ class Explanation(Picture):
         return "\n".join(lines)
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The card that a notebook shows."""
         parts = [f"<b>{escape(self.kind)}</b>: {escape(first_line(self.message))}"]
         parts.append(f'<p style="margin:8px 0">{" ".join(map(escape, self.what))}</p>')
@@ -160,12 +160,12 @@ class Explanation(Picture):
         return None if self._graph is None else lay_out(self._graph, self._detail, self._marks)
 
 
-def escape(text):
+def escape(text) -> str:
     """Escape text for HTML, with `code` in its own font."""
     return with_code(text, f'style="{CODE}"', quote=True)
 
 
-def first_line(message):
+def first_line(message) -> str:
     """Return the first line of a message that holds words."""
     return next((line.strip() for line in message.splitlines() if line.strip()), "")
 
@@ -173,7 +173,7 @@ def first_line(message):
 # --- the culprit -------------------------------------------------------------------------------------------
 
 
-def culprits(row, facts, graph, failed=None):
+def culprits(row, facts, graph, failed=None) -> list[tuple]:
     """Find what to mark: keys such as ("slot", i, k), ("node", i), ("value", v). `failed`: the key of the failing node.
 
     Without it (PyTorch does not tell) the newest slot that fits is marked: right, unless the failing pass itself freed
@@ -204,11 +204,12 @@ def culprits(row, facts, graph, failed=None):
     return [("value", v) for v in sorted(chosen)]
 
 
-def slot_at(graph, what):
+def slot_at(graph, what) -> SavedSlot:
+    """Return the slot of a key ("slot", i, k)."""
     return graph.nodes[what[1]].slots[what[2]]
 
 
-def fits(slot, facts, graph):
+def fits(slot, facts, graph) -> bool:
     """Tell whether a slot has the versions, and as far as it is known the shape, that the message names."""
     if slot.state != STALE or "now" not in facts:
         return True
@@ -221,7 +222,7 @@ def fits(slot, facts, graph):
 _remembered = None  # (type name, message, weak references, key of the failing node, where, id of sys.last_value)
 
 
-def remember(error):
+def remember(error) -> None:
     """Keep what explain() needs of an error that a lesson has caught: words, and no tensor alive."""
     global _remembered
     roots = [weakref.ref(tensor) for tensor in tensors_in(error)]
@@ -229,7 +230,7 @@ def remember(error):
     _remembered = kind, message, roots, failed, raised, id(getattr(sys, "last_value", None))
 
 
-def last_error():
+def last_error() -> BaseException | tuple:
     """Return the error shown last by the notebook, or the one remembered last, whichever is newer."""
     shown = getattr(sys, "last_value", None)
     if _remembered is not None and (shown is None or id(shown) == _remembered[-1]):
@@ -242,7 +243,7 @@ def last_error():
     return shown
 
 
-def told(error):
+def told(error) -> tuple:
     """Return (type name, message, tensors of the failing call, key of the node at which it failed, raised_by)."""
     if isinstance(error, tuple):
         kind, message, roots, failed, raised, _ = error
@@ -259,7 +260,7 @@ def told(error):
     )
 
 
-def failing_node(error):
+def failing_node(error) -> int | None:
     """Return the key of the node that ran when the error was raised; None where no frame shows it, as in PyTorch."""
     step, key = error.__traceback__, None
     while step is not None:
@@ -271,7 +272,7 @@ def failing_node(error):
     return key
 
 
-def raised_by(error):
+def raised_by(error) -> str:
     """Tell by what an error was raised: by a line, by a pass, by a line that a pass called; "" unknown."""
     step, raised = error.__traceback__, ""
     while step is not None:
@@ -285,7 +286,7 @@ def raised_by(error):
     return raised
 
 
-def tensors_in(error):
+def tensors_in(error) -> list:
     """Find the tensors that the failing backward() or grad() was given: `loss` of loss.backward()."""
     step = error.__traceback__
     while step is not None:

@@ -74,7 +74,7 @@ def sentences() -> dict[str, list]:
     return read("sentences")
 
 
-def find_row(message):
+def find_row(message) -> tuple[Row | None, dict[str, str]]:
     """Return (row, facts) of the first row whose pattern is in the message; (None, {}) if there is none."""
     for row in rows():
         found = re.search(row.pattern, message, re.DOTALL)
@@ -95,7 +95,7 @@ def fill(sentence, facts) -> str:
     return re.sub(r"\{(\w+)\}", value, sentence)
 
 
-def chosen(cases, facts, otherwise=None):
+def chosen(cases, facts, otherwise=None) -> dict | None:
     """Return the first case whose `when` is true of the facts."""
     return next((case for case in cases if holds(case.get("when", {}), facts)), otherwise)
 

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 02 · Leaves and requires_grad: who takes part, and who gets a gradient?
 #
-# **A friend of yours wants his weights in double precision, and says so in one line. His training loop passes over every weight whose `.grad` is None. There is no error, and his weights never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day, and has learned nothing.**
+# **A friend of yours wants his weights in double precision, and says so in one line. His training loop passes over every weight whose `.grad` is None. There is no error, only a warning among many others, and his weights never move. Another friend meets an error, "element 0 of tensors does not require grad". A forum tells her to add one line, and the error is gone. Her network runs for a day, and has learned nothing.**
 #
 # One flag decides both stories: `requires_grad`. You set it on the tensors that you make, and from there it spreads by a simple rule. Together with a second word, *leaf*, it tells where gradients are computed and stored.
 #
@@ -24,7 +24,7 @@
 # - give parameters starting values without losing them;
 # - read the error about "element 0", and repair its cause.
 #
-# **Minutes** 85, of which 30 are for your own engine, and 13 for more exercises · **Needs** lessons 00 and 01 · **Out of scope** switching recording off for a block, and `detach` (lesson 09)
+# **Minutes** 90, of which 30 are for your own engine, and 13 for more exercises · **Needs** lessons 00 and 01 · **Out of scope** switching recording off for a block, and `detach` (lesson 09)
 #
 # [← 01 A computation is a graph](01_computation_graph.ipynb) · [all lessons](home.ipynb) · [03 Vector-Jacobian products →](03_vector_jacobian_products.ipynb)
 
@@ -44,11 +44,12 @@ def train(w, steps):
         if w.grad is not None:
             with torch.no_grad():  # the write is no part of the computation: lesson 09
                 w -= 0.1 * w.grad
+            w.grad = None
     return w.tolist()
 
 
 print("as they are:        ", train(torch.tensor([1.0, 2.0], requires_grad=True), steps=3))
-with warnings.catch_warnings(action="ignore"):  # you will meet the warning below
+with warnings.catch_warnings(action="ignore"):  # the warning: you will meet it below
     print("in double precision:", train(torch.tensor([1.0, 2.0], requires_grad=True).double(), steps=3))
 
 # %% [markdown]
@@ -85,11 +86,12 @@ L.run(backward, after="02.p1")
 L.run(lambda: draw(loss), after="02.p1")
 
 # %% [markdown] tags=["tells"]
-# **Notice:**
+# **Notice:** a graph that would be too wide is drawn upright: the tensors stand on the right, and time runs down.
 #
 # - `W1` and `W3` have a gradient, and `W2` has none. The frozen layer does not stop the gradient on its way to `W1`. It is only not asked for one of its own.
 # - `MmBackward0` is the node of a matrix product. It calls its two operands `self` and `mat2`. In the product with the frozen `W2`, the arrow for `mat2` leads to nothing.
 # - That product has saved `W2` all the same, because the gradient for `h1` is made of it. It has not saved `h1`: only the gradient for `W2` would need `h1`, and nobody wants that gradient.
+# - Neither `x` nor `W2` requires grad. The picture calls a Parameter *frozen*, and any other tensor *no grad*.
 
 # %% [markdown]
 # ## What does `requires_grad` spread to?
@@ -98,7 +100,7 @@ L.run(lambda: draw(loss), after="02.p1")
 #
 # The second word is *leaf*: a tensor that no recorded operation has computed. `W1` is one, and so is plain data like `x`. And so is `x + 1`: it was computed, but the operation was not recorded, since none of its operands requires grad.
 #
-# > **The rule.** A gradient that arrives at a tensor is stored only if two things are true of the tensor: it is a leaf, and it requires grad.
+# > **The rule.** A gradient that arrives at a tensor is stored only if two things are true of the tensor: it is a leaf, and it requires grad. (A result stores one only if you ask it to: see below.)
 
 # %% tags=["C02.1", "C02.2"]
 for name, t in {"x": x, "W1": W1, "W2": W2, "h1": h1, "h2": h2, "x + 1": x + 1}.items():
@@ -121,14 +123,15 @@ on_later.requires_grad_(True)
 off_later.requires_grad_(False)
 y.backward()
 (nothing, _), (accumulate, _) = y.grad_fn.next_functions
-print("on later:  arrow to", nothing, on_later.grad, "  off later: arrow to", accumulate.name(), off_later.grad)
+print("on later:  arrow to", nothing, "and .grad is", on_later.grad)
+print("off later: arrow to its accumulator:", accumulate.variable is off_later, "and .grad is", off_later.grad)
 
 # %% [markdown]
 # If you switch the flag on later, a graph that is there already gets no new arrow. If you switch it off later, the arrow stays, but the leaf stores nothing.
 #
 # ## Is a frozen gradient computed and thrown away?
 #
-# No, and you can ask the node itself. Call the node of `h2`: you give it a gradient for its result, and it answers with one gradient for each operand. The frozen `W2` is its second operand.
+# No, and you can ask the node itself. Call the node of `h2`: you give it a gradient for its result (here all ones, in the shape of `h2`), and it answers with one gradient for each operand. The frozen `W2` is its second operand. `_saved_self` is the slot for its first one, `h1`.
 
 # %% tags=["C02.3"]
 print(h2.grad_fn(torch.ones(1, 2)), "  saved h1:", h2.grad_fn._saved_self)
@@ -155,7 +158,7 @@ h2 = x @ W1 @ W2
 print("h2.grad_fn:", h2.grad_fn, "  first arrow of h2 @ W3:", (h2 @ W3).grad_fn.next_functions[0])
 
 # %% [markdown]
-# `h2` has no node, so nothing was saved for it, and the arrow of the last product leads to nothing. This is why people who adapt a large network to a new task freeze its *first* layers: the backward pass then ends where the frozen part begins.
+# `h2` has no node, so nothing was saved for it, and the arrow of the last product leads to nothing. This is one reason why people who adapt a large network to a new task freeze its *first* layers: backward then never enters the frozen part.
 #
 # ### Exercise: what is kept?
 #
@@ -178,7 +181,7 @@ L.check("02.1", kept)
 # %% [markdown]
 # ## Three parameters with starting values: which of them will learn?
 #
-#(A tensor of numbers with a point is in single precision, `float32`, to begin with. A cast to the type that a tensor has already gives back that very tensor: there is nothing to compute.)
+# A tensor of numbers with a point is in single precision, `float32`, by default. A cast to the type that a tensor has already gives back that very tensor: there is nothing to compute.
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True).double()
@@ -215,12 +218,6 @@ L.run(lambda: draw(total, names={"w": w, "v": v, "u": u}, detail=0), after="02.p
 # > **The rule.** Compute the starting values first. Then call `requires_grad_()` on the finished tensor.
 
 # %% [markdown]
-# Had he written `* 0.01` instead of `.double()`, the second step at least would have raised. That product has saved the 0.01, and a node lets go of what it saved after one pass (lesson 06):
-
-# %% tags=["C02.8"]
-L.run(train, torch.tensor([1.0, 2.0], requires_grad=True) * 0.01, 3)
-
-# %% [markdown]
 # ### Exercise: small weights
 #
 # **02.2 · Small weights** (5 minutes). Repair: the function is to return a float64 *leaf* that requires grad, with the
@@ -248,15 +245,13 @@ h = good * 10
 with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
     torch.optim.SGD([h], lr=0.1)
 h.retain_grad()
-good.retain_grad()
 (h * h).sum().backward()
-print("h.grad", h.grad, " good.grad", good.grad, " retains_grad:", h.retains_grad, good.retains_grad)
-torch.optim.SGD([h], lr=0.1).step()  # accepted
-print("h moved from 0.3 and 0.4 to", h, "and good is still", good)
+print("h.grad", h.grad.tolist(), " good.grad", good.grad.tolist())
+torch.optim.SGD([h], lr=0.1).step()  # accepted: it subtracts lr * h.grad from h
+print("h moved from 0.3 and 0.4 to", h.tolist())
+print("and good is still", good.tolist())
 
 # %% [markdown]
-# (`good` is a leaf and stores its gradient anyway. There `retain_grad()` has done nothing.)
-#
 # ## A line from a forum: what does it do?
 #
 # The second story. A network is to hit something, and the loss is the share of misses. Without the line from the forum, `backward` raises.
@@ -306,13 +301,14 @@ print("require grad:", [each.requires_grad for each in (scores > 0.4, scores.arg
 soft = 1 - ((scores - 0.4) * 10).sigmoid().mean()
 soft.backward()
 print("with a soft step: w.grad", w.grad)
+print("with sign():", torch.autograd.grad((w * x - 0.4).sign().sum(), w))
 
 # %% [markdown]
 # It was `>`. Its result is a truth value, which has no slope, so it does not require grad. `argmax` and casts to integers do the same.
 #
-# The last lines have a soft step, `sigmoid`, instead of the hard one: it goes from 0 to 1 without a jump, and the factor 10 makes it steep. Through it `w` gets a gradient.
+# `soft` has a soft step, `sigmoid`, instead of the hard one: it goes from 0 to 1 without a jump, and the factor 10 makes it steep. Through it `w` gets a gradient. `sign` would silence the error as well, but its slope is 0 wherever it has one, and nothing would be learned.
 #
-# > **The rule.** "Element 0 … does not require grad" means that the way back was cut somewhere *before* the loss. Find the line that cuts, such as a comparison or an `item()`, and replace it by something with a slope. A flag on the loss only hides the cut.
+# > **The rule.** "Element 0 … does not require grad" means that no way leads back from the loss to a leaf that requires grad. First look whether any leaf has the flag. If one has, find the line that cuts the way, such as a comparison or an `item()`, and replace it by something whose slope is not 0 everywhere. A flag on the loss only hides the cut.
 #
 # ### Exercise: a bug report
 #
@@ -338,7 +334,7 @@ L.check("02.3", loss_of)
 # %% [markdown]
 # ## What is refused at once?
 #
-# Some requests that make no sense are refused where you make them. Whole numbers and truth values have no slopes, so they cannot require grad. And you cannot assign to the flag of a result: it follows from the operands. (`h.requires_grad_()` on a result is not refused. It changes nothing, and does not make a leaf of `h`.)
+# Some requests that make no sense are refused where you make them. Whole numbers and truth values have no slopes, so they cannot require grad. And you cannot assign to the flag of a result: it follows from the operands. (`h.requires_grad_()` on a result is not refused, because it asks for what is so already. It changes nothing, and does not make a leaf of `h`.)
 
 # %% tags=["C02.10", "C02.12"]
 with expect_error(RuntimeError, "floating point"):
@@ -361,7 +357,7 @@ print(h.requires_grad_().is_leaf)
 # 3. `backward` on a tensor that does not require a gradient raises an error: "element 0 of tensors does not require grad …". (On a leaf that does require one, it stores a 1.)
 # 4. A property `is_leaf` of `Tensor`: True if `grad_fn` is None.
 #
-# Try these four first. The checkpoint says “steps 1 to 4 are right” when they are (and “almost”, since a fifth follows), and draws a graph with a constant and a frozen factor.
+# Try these four first. When they are right, the checkpoint says so. (It also says *almost*, because the fifth step follows.) It draws a graph with a constant and a frozen factor.
 
 # %%
 L.build("02")

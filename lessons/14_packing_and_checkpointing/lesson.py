@@ -172,7 +172,7 @@ def copy(tensor):
 # %% [markdown]
 # When `y` was computed, `h` was 2, so the right gradient is 4. The program is run three times: without hooks, with `alias` as `pack`, and with `copy` as `pack`.
 #
-# **Predict.** What is `x.grad` in the three cases? Answer with a list of three. Each entry is a number, or `"error"` if backward raises.
+# **Predict.** What is `x.grad` in the three cases? Answer with a list of three. Each entry is a number, or `"error"` if backward raises. (What does the node hold in each case? And what could PyTorch compare?)
 
 # %%
 L.predict("14.p2", None)
@@ -193,7 +193,7 @@ L.run(overwritten, copy, after="14.p2")
 # > **The rule.** A packed tensor has no version check. A copy stays right whatever is overwritten, and an alias goes wrong without an error.
 
 # %% [markdown]
-# What this buys, and when it costs memory instead, is the question of part [14b](14b_what_packing_costs.ipynb). Here we go all the way.
+# What packing buys, and when it costs memory instead, is the question of part [14b](14b_what_packing_costs.ipynb). Here we go one step further.
 #
 # ## Can a node hold nothing at all?
 #
@@ -299,7 +299,7 @@ L.run(lambda: draw(checkpoint_by_hooks(part, x)))
 # %% [markdown]
 # **Notice:** this graph has all the nodes of the usual one, and an arrow to `w`. Only the drawers are different. Four tensors were packed, and instead of them the nodes hold the numbers 0 to 3. (`torch.enable_grad()` is needed because recording is off during a backward pass. Without it the second run would save nothing.)
 #
-# PyTorch's `checkpoint` is this form if you say `use_reentrant=False`. It does more than our sketch. It has a second run for each backward pass, and it lets go of each tensor that it has handed out.
+# PyTorch's `checkpoint` is this form if you say `use_reentrant=False`. It does more than our sketch. It puts the arguments aside in slots, as a node does with what it saves. It has a second run for each backward pass, and it lets go of each tensor that it has handed out.
 #
 # > **The rule.** The re-entrant form replaces the nodes of a part by one node. The form with hooks keeps the nodes and replaces what they have saved.
 #
@@ -316,9 +316,7 @@ def without_the_argument():
 L.run(without_the_argument)
 
 # %% [markdown]
-# You get the older, re-entrant form, and a warning. This is the first of the two warnings in the story's log. It goes on to say that from PyTorch 2.9 on such a call raises an exception. In PyTorch 2.13, with which this course is compared, it still does not.
-#
-# PyTorch recommends the other form.
+# You get the older, re-entrant form, and a warning. This is the first of the two warnings in the story's log. It goes on to say that from PyTorch 2.9 on such a call raises an exception. In PyTorch 2.13, with which this course is compared, it still does not. PyTorch recommends the other form.
 #
 # > **The rule.** `checkpoint` without `use_reentrant` is re-entrant. Write `use_reentrant=False` in each call.
 #
@@ -443,7 +441,7 @@ def is_given_w(x, w):
     return checkpoint(lambda a, w: w * a**2, x, w, use_reentrant=False)
 
 # %% [markdown]
-# **Predict.** What is `x.grad` with `usual_way`, with `finds_w` and with `is_given_w`? Answer with a list of three. Each entry is a number, or `"error"` if backward raises.
+# **Predict.** What is `x.grad` with `usual_way`, with `finds_w` and with `is_given_w`? Answer with a list of three. Each entry is a number, or `"error"` if backward raises. (In each case, what is in a slot?)
 
 # %%
 L.predict("14.p4", None)

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 16 share."""
+"""What several exercises of lesson 16 and its parts share."""
 
 import contextlib
 import gc
@@ -13,9 +13,13 @@ WORDS = ("raises", "silent", "cured")
 
 
 def four_words(answer):
-    """A reader of predictions about four answers of a thread: "raises", "silent" or "cured" for each."""
-    if isinstance(answer, dict) and all(letter in answer for letter in "ABCD"):
-        answer = [answer[letter] for letter in "ABCD"]
+    """A reader of predictions about four answers of a thread: "raises", "silent" or "cured" for each.
+
+    A dictionary may have the numbers 1 to 4 as its keys, also as texts, or the letters of earlier editions.
+    """
+    if isinstance(answer, dict) and len(answer) == 4:
+        named = {str(key).strip().upper(): word for key, word in answer.items()}
+        answer = next(([named[key] for key in keys] for keys in ("1234", "ABCD") if {*keys} == {*named}), None)
     if not isinstance(answer, (list, tuple)) or len(answer) != 4 or not all(isinstance(each, str) for each in answer):
         return None
     words = [each.strip().lower() for each in answer]

@@ -7,6 +7,4 @@ A lesson that has come to keep a rule loses the rule's word here; a test asks fo
     order     exercises and predictions are numbered as they are read
 """
 
-STILL = {
-    "16": "minutes spoilt",
-}
+STILL = {}

@@ -3,8 +3,7 @@
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
-
-from .shared import (
+from lessons.reports import (
     NO_GRAPH,
     SECOND,
     STALE,

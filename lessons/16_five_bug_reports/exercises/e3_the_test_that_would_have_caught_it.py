@@ -1,4 +1,4 @@
-"""Exercise 16.6: the test that would have caught it."""
+"""Exercise 16.3: the test that would have caught it."""
 
 import random
 
@@ -156,7 +156,7 @@ def audit(torch, model, step, rests):
 """
 
 EXERCISE = Exercise(
-    id="16.6", kind="diagnose", title="The test that would have caught it", minutes=10, difficulty=2,
+    id="16.3", kind="diagnose", title="The test that would have caught it", minutes=10, difficulty=2,
     puzzles=(9, 11, 13),
     question="Make five steps, and return the sorted names of all parameters that should learn and have not moved, or "
     "should rest and have moved. Moved is what has changed by more than 0.000001 anywhere.",

@@ -2,8 +2,7 @@
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
-
-from .shared import FOUR, alike_all, four_words, values, what_happens
+from lessons.reports import FOUR, alike_all, four_words, values, what_happens
 
 
 def detached(G, D, step_G, step_D, z):
@@ -75,40 +74,41 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="16.p2", title="Four answers about the GAN", minutes=5, difficulty=3, puzzles=(9,),
-    question="A detaches the fake for both players and scores it once for each loss, B does both passes "
-    "and then both steps, C scores the fake again and detaches it for D only, D swaps the "
+    question="1 detaches the fake for both players and scores it once for each loss, 2 does both passes "
+    "and then both steps, 3 scores the fake again and detaches it for the discriminator only, 4 swaps the "
     "players. Which raises, which is silent, which cures?",
     hints=(
         "For each answer follow the pass of the generator's loss: which networks does it run through, and where does "
         "it leave gradients?",
-        "In D the discriminator's loss is differentiated last. Through which network that has just moved does its "
-        "pass run?",
+        "In answer 4 the discriminator's loss is differentiated last. Through which network that has just moved does "
+        "its pass run?",
     ),
     solution='answer = ["silent", "silent", "cured", "raises"]',
-    why="A cuts the generator's own branch. In B both passes leave gradients in D, and they are added. In D the last "
-    "pass runs through G, which has moved.",
+    why="Answer 1 cuts the generator's own branch. In 2 both passes leave gradients in D, and they are added. In 4 the "
+    "last pass runs through G, which has moved.",
     alternatives=('answer = ("Silent", "Silent", "Cured", "Raises")',
                   'answer = [" silent", "silent", "CURED", "raises"]'),
     read=four_words, truth=truth, wanted=FOUR,
     shown="you have followed each pass through both networks.",
     otherwise="Which networks does each of the two passes run through, and has one of them moved meanwhile?",
     mistakes=(
-        Mistake("both first is fine", "B: no weight has moved before the passes, so nothing raises. But the "
+        Mistake("both first is fine", "Answer 2: no weight has moved before the passes, so nothing raises. But the "
                 "generator's pass runs through the discriminator. What does it leave there?",
                 ["silent", "cured", "cured", "raises"]),
-        Mistake("swapping is fine", "D: the fake is not detached, so the pass of the discriminator's loss runs through "
-                "the generator, which has moved by then.", ["silent", "silent", "cured", "cured"],
+        Mistake("swapping is fine", "Answer 4: the fake is not detached, so the pass of the discriminator's loss runs "
+                "through the generator, which has moved by then.", ["silent", "silent", "cured", "cured"],
                 also=(["silent", "silent", "cured", "silent"], ["silent", "cured", "cured", "cured"])),
-        Mistake("detached is fine", "A: the fake is detached before *both* losses. Which way leads from the "
+        Mistake("detached is fine", "Answer 1: the fake is detached before *both* losses. Which way leads from the "
                 "generator's loss to the generator?", ["cured", "silent", "cured", "raises"],
                 also=(["cured", "cured", "cured", "raises"], ["cured", "cured", "cured", "cured"])),
-        Mistake("detached raises", "A: each loss has a score of its own, made after the last step. And backward needs "
-                "some way to some parameter; there is one, to those of the discriminator.",
+        Mistake("detached raises", "Answer 1: each loss has a score of its own, made after the last step. And "
+                "backward needs some way to some parameter; there is one, to those of the discriminator.",
                 ["raises", "silent", "cured", "raises"]),
-        Mistake("both first raises", "B: at the time of the second pass no step has been made, so no version has "
-                "changed.", ["silent", "raises", "cured", "raises"], also=(["silent", "raises", "cured", "cured"],)),
-        Mistake("again raises", "C: the second score is made with the weights as they are after the step. Nothing "
-                "that it saved is written to before its pass.", ["silent", "silent", "raises", "raises"]),
+        Mistake("both first raises", "Answer 2: at the time of the second pass no step has been made, so no version "
+                "has changed.", ["silent", "raises", "cured", "raises"],
+                also=(["silent", "raises", "cured", "cured"],)),
+        Mistake("again raises", "Answer 3: the second score is made with the weights as they are after the step. "
+                "Nothing that it saved is written to before its pass.", ["silent", "silent", "raises", "raises"]),
     ),
     reveals=("D's gradient is off by", "The `detach` was put into *both* branches", "steps by the sum of both losses"),
 )  # fmt: skip

@@ -1,11 +1,9 @@
-"""Exercise 16.3: windows."""
+"""Exercise 16b.1: windows."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
-from lessons.shared import alike
-
-from .shared import (
+from lessons.reports import (
     NO_GRAPH,
     SECOND,
     STALE,
@@ -14,6 +12,7 @@ from .shared import (
     fresh,
     values,
 )
+from lessons.shared import alike
 
 
 def check(answer, torch):
@@ -130,7 +129,7 @@ CUT = "state = tuple(each.detach() for each in state)"
 SOLVED = STARTER.replace("retain_graph=True", "").replace("step()\n", f"step()\n        {CUT}\n")
 
 EXERCISE = Exercise(
-    id="16.3", kind="repair", title="Windows", minutes=10, difficulty=2, puzzles=(7, 8),
+    id="16b.1", kind="repair", title="Windows", minutes=10, difficulty=2, puzzles=(7, 8),
     question="Each window is trained on its own loss, through all of its steps and no further. The state "
     "arrives in the "
     "next window as numbers. Return the last state, with no graph behind it.",

@@ -1,11 +1,10 @@
-"""Exercise 16.4: close the leak."""
+"""Exercise 16c.1: close the leak."""
 
 import weakref
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit, not_yet
+from lessons.reports import STALE, no_collector
 from lessons.shared import flat, near, numbers
-
-from .shared import STALE, no_collector
 
 
 def right(x):
@@ -131,7 +130,7 @@ class Squashed(torch.autograd.Function):
 """
 
 EXERCISE = Exercise(
-    id="16.4", kind="write a Function", title="Close the leak", minutes=10, difficulty=2, puzzles=(17,),
+    id="16c.1", kind="write a Function", title="Close the leak", minutes=10, difficulty=2, puzzles=(17,),
     question="No result outlives its last name, with backward or without; both derivatives are right; a write into x "
     "or y between forward and backward never gives a wrong gradient without an error.",
     name="Squashed", starter=STARTER,

@@ -1,10 +1,9 @@
-"""Exercise 16.5: two customers."""
+"""Exercise 16c.2: two customers."""
 
 import random
 
 from coursekit.judge.exercise import Exercise, Mistake, almost, correct, edit
-
-from .shared import alike_all, fresh, values
+from lessons.reports import alike_all, fresh, values
 
 ROUNDS = (("b", "b", "a", "b", "c"), ("a", "b", "b", "a"), ("a", "a", "b"))
 
@@ -111,7 +110,7 @@ CLEAR = "for p in heads.parameters():\n        p.grad = None"
 SOLVED = STARTER.replace("optimizer.zero_grad(set_to_none=False)", CLEAR)
 
 EXERCISE = Exercise(
-    id="16.5", kind="repair", title="Two customers", minutes=8, difficulty=2, puzzles=(13,),
+    id="16c.2", kind="repair", title="Two customers", minutes=8, difficulty=2, puzzles=(13,),
     question="The head of the task learns as before. All other heads rest: their numbers and their velocities. The "
     "flags requires_grad stay as they are.",
     name="train_one", starter=STARTER,

@@ -1,4 +1,4 @@
-"""Exercise 16.7: ten symptoms."""
+"""Exercise 16c.3: ten symptoms."""
 
 import warnings
 
@@ -136,7 +136,7 @@ SYMPTOMS = {"A": swings, "B": two_losses, "C": no_dropout, "D": stuck, "E": at_c
             "G": new_layer_rests, "H": total_grows, "I": nothing_in_parameters, "J": rate_gone}  # fmt: skip
 
 EXERCISE = Diagnose(
-    id="16.7", title="Ten symptoms", minutes=8, difficulty=2, puzzles=(12, 16),
+    id="16c.3", title="Ten symptoms", minutes=8, difficulty=2, puzzles=(12, 16),
     question="Ten scripts with one bug each; which change cures it? Two of the twelve are not needed.",
     hints=(
         "B and C are about two modes of the same model. Which of them is it in, and which should it be in?",

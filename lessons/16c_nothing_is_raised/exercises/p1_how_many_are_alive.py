@@ -1,12 +1,11 @@
-"""Exercise 16.p4: how many results are alive."""
+"""Exercise 16c.p1: how many results are alive."""
 
 import weakref
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.reports import no_collector
 from lessons.shared import some_numbers
-
-from .shared import no_collector
 
 
 def function(torch, clean, detach):
@@ -47,7 +46,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="16.p4", title="How many are alive?", minutes=4, difficulty=2, puzzles=(17,),
+    id="16c.p1", title="How many are alive?", minutes=4, difficulty=2, puzzles=(17,),
     question="A clears `ctx.y` in backward, B keeps `y.detach()`. How many of five results are alive at last: A in "
     "training, A in validation (no backward), B in training, B in validation?",
     hints=(

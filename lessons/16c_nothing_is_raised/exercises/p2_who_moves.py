@@ -1,4 +1,4 @@
-"""Exercise 16.p5: in which programs does the head move?"""
+"""Exercise 16c.p2: in which programs does the head move?"""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
@@ -34,7 +34,7 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="16.p5", title="Who moves?", minutes=4, difficulty=2, puzzles=(13,),
+    id="16c.p2", title="Who moves?", minutes=4, difficulty=2, puzzles=(13,),
     question="A clears to zeros, B to None, C freezes the head and clears to zeros, D adds zero times the head's "
     "result to the loss, E has plain SGD and clears to zeros. In which does the head of `cats` move?",
     hints=(

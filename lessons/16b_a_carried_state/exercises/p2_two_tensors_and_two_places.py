@@ -1,10 +1,9 @@
-"""Exercise 16.p3: what four answers about the state are worth."""
+"""Exercise 16b.p2: what four answers about the state are worth."""
 
 from coursekit.judge.exercise import Mistake
 from coursekit.judge.predict import Predict
+from lessons.reports import FOUR, four_words, what_happens
 from lessons.shared import near
-
-from .shared import FOUR, four_words, what_happens
 
 
 def only_h(state):
@@ -47,9 +46,9 @@ def truth(torch):
 
 
 EXERCISE = Predict(
-    id="16.p3", title="Four answers about the state", minutes=4, difficulty=2, puzzles=(7,),
-    question="A detaches h between the windows, B detaches h and c between the windows, C detaches both after each "
-    "step, D starts with zeros. Which raises, which is silent, which cures?",
+    id="16b.p2", title="Four answers about the state", minutes=4, difficulty=2, puzzles=(7,),
+    question="1 detaches h between the windows, 2 detaches h and c between the windows, 3 detaches both after each "
+    "step, 4 starts with zeros. Which raises, which is silent, which cures?",
     hints=(
         "How many tensors does the cell hand on, and does each of them lead back?",
         "The echo is wanted two steps late. Which steps have to be connected, so that this can be learned?",
@@ -63,20 +62,20 @@ EXERCISE = Predict(
     shown="both tensors, and only between the windows.",
     otherwise="Ask of each answer: does a way into the window before remain, and do the ways inside a window remain?",
     mistakes=(
-        Mistake("h is enough", "A: the cell hands on a pair. The memory c has a history as well.",
+        Mistake("h is enough", "Answer 1: the cell hands on a pair. The memory c has a history as well.",
                 ["cured", "cured", "silent", "silent"], also=(["silent", "cured", "silent", "silent"],)),
-        Mistake("cut everywhere is fine", "C: to remember is a matter of several steps. If nothing leads from one step "
-                "to the one before, who tells the earlier step what to keep?", ["raises", "cured", "cured", "silent"],
-                also=(["raises", "silent", "cured", "silent"],)),
-        Mistake("zeros are fine", "D: what was heard at the end of a window is to be said at the beginning of the "
-                "next. Zeros have not heard it.", ["raises", "cured", "silent", "cured"],
+        Mistake("cut everywhere is fine", "Answer 3: to remember is a matter of several steps. If nothing leads from "
+                "one step to the one before, who tells the earlier step what to keep?",
+                ["raises", "cured", "cured", "silent"], also=(["raises", "silent", "cured", "silent"],)),
+        Mistake("zeros are fine", "Answer 4: what was heard at the end of a window is to be said at the beginning of "
+                "the next. Zeros have not heard it.", ["raises", "cured", "silent", "cured"],
                 also=(["raises", "cured", "cured", "cured"],)),
-        Mistake("cut everywhere raises", "C: a step's loss has a way to the weights through its own step. Nothing "
-                "raises.", ["raises", "cured", "raises", "silent"]),
-        Mistake("both is too much", "B: inside a window everything stays connected. What is lost is the way into the "
-                "window before, and that cannot be had for a pass in each window.",
+        Mistake("cut everywhere raises", "Answer 3: a step's loss has a way to the weights through its own step. "
+                "Nothing raises.", ["raises", "cured", "raises", "silent"]),
+        Mistake("both is too much", "Answer 2: inside a window everything stays connected. What is lost is the way "
+                "into the window before, and that cannot be had for a pass in each window.",
                 ["raises", "silent", "silent", "silent"]),
-        Mistake("zeros raise", "D: zeros that are made anew have no history, so there is nothing to run into.",
+        Mistake("zeros raise", "Answer 4: zeros that are made anew have no history, so there is nothing to run into.",
                 ["raises", "cured", "silent", "raises"]),
     ),
     reveals=("an LSTM carries two tensors, and `c` leads back", "learns the echo completely", "A third of the "

@@ -35,8 +35,6 @@ from coursekit import expect_error, lesson
 
 L = lesson(2)
 
-import warnings
-
 # %%
 def train(w, steps):
     for _ in range(steps):
@@ -48,9 +46,10 @@ def train(w, steps):
     return w.tolist()
 
 
-print("as they are:        ", train(torch.tensor([1.0, 2.0], requires_grad=True), steps=3))
-with warnings.catch_warnings(action="ignore"):  # the warning: you will meet it below
-    print("in double precision:", train(torch.tensor([1.0, 2.0], requires_grad=True).double(), steps=3))
+weights = torch.tensor([1.0, 2.0], requires_grad=True)
+in_double = torch.tensor([1.0, 2.0], requires_grad=True).double()
+L.run(train, weights, 3)
+L.run(train, in_double, 3)
 
 # %% [markdown]
 # This is the first loop. In double precision, the weights stay at 1 and 2.
@@ -150,7 +149,7 @@ for frozen in (False, True):
 # %% [markdown]
 # Of the 8016 bytes, 8000 were the batch, saved only for the gradient of `W2`. Frozen, 16 are left: `W2` itself.
 #
-# Freezing a layer in the middle leaves the way to `W1` open. But if *everything* before an operation is frozen, no gradient is wanted there, and the graph begins with this operation:
+# But if *everything* before an operation is frozen, no gradient is wanted there, and the graph begins with this operation:
 
 # %% tags=["C02.5"]
 W1.requires_grad_(False)  # now all is frozen before W3
@@ -246,7 +245,6 @@ with expect_error(ValueError, "can't optimize a non-leaf Tensor"):
     torch.optim.SGD([h], lr=0.1)
 h.retain_grad()
 (h * h).sum().backward()
-print("h.grad", h.grad.tolist(), " good.grad", good.grad.tolist())
 torch.optim.SGD([h], lr=0.1).step()  # accepted: it subtracts lr * h.grad from h
 print("h moved from 0.3 and 0.4 to", h.tolist())
 print("and good is still", good.tolist())
@@ -293,15 +291,14 @@ L.run(with_the_line, after="02.p3")
 # The flag brings no history back. Backward starts at `loss` with the gradient 1, finds that `loss` is a leaf, and stores the 1 there.
 
 # %% [markdown]
-# The message had been right: something before `loss` had cut the way. Which operation was it?
+# The message had been right: something had cut the way. What was it?
 
 # %% tags=["C02.1"]
 scores = w * x
 print("require grad:", [each.requires_grad for each in (scores > 0.4, scores.argmax(), scores.long())])
 soft = 1 - ((scores - 0.4) * 10).sigmoid().mean()
-soft.backward()
-print("with a soft step: w.grad", w.grad)
-print("with sign():", torch.autograd.grad((w * x - 0.4).sign().sum(), w))
+print("with a soft step:", torch.autograd.grad(soft, w))
+print("with sign():     ", torch.autograd.grad((w * x - 0.4).sign().sum(), w))
 
 # %% [markdown]
 # It was `>`. Its result is a truth value, which has no slope, so it does not require grad. `argmax` and casts to integers do the same.
@@ -363,7 +360,7 @@ print(h.requires_grad_().is_leaf)
 L.build("02")
 
 # %% [markdown]
-# **5. The switch.** In your engine, take a leaf `w`, call `(w * w).backward()`, and look at `print(w.grad)`. It shows a `grad_fn`: your backward pass has recorded itself! So your engine needs a switch. These lines are one; copy them. (They turn recording off for the lines of a `with` block, and restore it afterwards, also when the block ends with an error. What it is good for in PyTorch, lesson 09 will tell.)
+# **5. The switch.** In your engine, take a leaf `w`, call `(w * w).backward()`, and look at `print(w.grad)`. It shows a `grad_fn`: your backward pass has recorded itself! So your engine needs a switch. These lines are one; copy them. (They turn recording off for the lines of a `with` block, and restore it afterwards, also when the block ends with an error.)
 #
 # ```python
 # from contextlib import contextmanager

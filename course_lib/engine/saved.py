@@ -168,10 +168,11 @@ class PackedVariable(SavedVariable):
 
     def __init__(self, tensor, pack, unpack, is_output=False):
         self.tensor = None  # sends generated code to unpack()
-        self.unpack_hook, self.is_output, self.meta = unpack, is_output, tensor.meta
-        self.output_nr = self.meta.output_nr if self.meta is not None and self.meta.edge_to_output else None
+        self.unpack_hook, self.is_output, meta = unpack, is_output, tensor.meta
+        self.output_nr = meta.output_nr if meta is not None and meta.edge_to_output else None
         self.history = None if is_output else tensor.grad_fn
         self.is_leaf = not is_output and self.history is None and tensor.requires_grad  # now: it may be detached later
+        self.meta = meta if self.is_leaf else None  # that of a view would keep its base alive
         self.version, self.form = tensor._version, (tensor.array.shape, tensor.array.dtype)
         with grad_mode.AutoGradMode(False):
             self.packed = pack(tensor)

@@ -1,5 +1,7 @@
 """Until when nodes keep tensors, and hooks on saved tensors."""
 
+import weakref
+
 import pytest
 
 from tests.engine.facts import leaf
@@ -60,3 +62,17 @@ def test_a_pack_hook_that_fails_is_called_once(torch):
         x @ x
 
     assert len(called) == 1
+
+
+def test_a_packed_view_does_not_keep_its_base(torch):
+    """With hooks a node keeps what pack returned, and a view's place in the graph, but not the memory of its base."""
+    x = leaf(torch)
+    with hooks(torch, lambda t: t.shape, torch.ones):
+        h = x * 1
+        y = h.view(3, 1).sin()
+    alive = weakref.ref(h)
+    del h
+    y.sum().backward()
+
+    assert alive() is None
+    assert x.grad.tolist() == pytest.approx(torch.ones(3).cos().tolist())

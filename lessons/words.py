@@ -33,13 +33,13 @@ class Words(Table):
 
     choices: tuple[str, ...]
     truth: Callable[[Any], dict[str, str]]
-    ask: str  # what stands in the place of each None
+    ask: str  # what stands instead of each None
     shown: str
 
     def verdict(self, named, answer, torch):
         """Judge {row: word}: how many are right, and the sentence of the first wrong one."""
         if not isinstance(answer, dict) or any(not isinstance(answer.get(row), str) for row in self.right):
-            return not_yet(f"Put {self.ask}, as text, in the place of each None.")
+            return not_yet(f"Put {self.ask}, as text, instead of each None.")
         given = {row: chosen(answer[row], self.choices) for row in self.right}
         strange = [row for row, word in given.items() if word is None]
         if strange:

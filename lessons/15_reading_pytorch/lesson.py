@@ -148,8 +148,6 @@ L.run(one_layer, after="15.p1")
 # - The weight goes through `t()`, which transposes a matrix. That is the `.T` of the formula. (Its memory is at version 1, because the initial values were written into it.)
 # - `addmm` works on matrices only. So the input is first made a matrix of 48 rows, by a `view`. After the product, another `view` gives the result its three dimensions back.
 # - No node is called *Linear*. A layer is a Python object which calls some operations, and only operations make nodes.
-#
-# (Without a bias there is nothing to add, and the product is an `mm`.)
 
 # %% [markdown]
 # ## How does a line of Python become the name of a node?
@@ -417,7 +415,7 @@ L.run(tables, after="15.p3")
 # %% [markdown] tags=["tells"]
 # **Notice:** each row is a tensor that a node kept until backward. Read the column *slot*. A slot is named after the argument that the gradient formula needs.
 #
-# - The product saves both of its operands, `q` and `k`. Its result, `scores`, is saved by nobody: a division by a number needs only the number, and `masked_fill` only the mask.
+# - The product saves both of its operands, `q` and `k`. Its result, `scores`, is saved by no node: a division by a number needs only the number, and `masked_fill` only the mask.
 # - `softmax` saves its own result, `weights`. That is why its result may not be overwritten.
 # - The product with `keep` saves `keep`, for the gradient of `weights`. It does not save `weights`, since `keep` wants no gradient. Booleans take one byte each, and so `keep` is a quarter as large as the others. (It is a leaf, in the sense of lesson 02: nothing that was recorded made it. The ledger was told to leave leaves out.)
 # - The last product saves `dropped`, and `v`.
@@ -473,7 +471,7 @@ L.run(recorded, "attention, two ways", False, after="15.p4")
 # - What it saves grows with the length alone. With 1,024 places it is less than a sixtieth of what is kept by hand.
 
 # %% [markdown]
-# This holds as long as PyTorch can use the kernel. On a CPU some arguments send it back to the way by hand, and there is no warning. The record is of calls of `F.scaled_dot_product_attention(q, k, v, …)` for 256 places, and of `nn.MultiheadAttention`:
+# This holds as long as PyTorch can use the kernel. On a CPU, with some arguments PyTorch computes it by hand after all, and there is no warning. The record is of calls of `F.scaled_dot_product_attention(q, k, v, …)` for 256 places, and of `nn.MultiheadAttention`:
 
 # %% tags=["C15.7"]
 recorded("attention, off the kernel", False)
@@ -482,13 +480,13 @@ recorded("attention, off the kernel", False)
 # **Notice:** 32,768 bytes are the kernel's; what is more than half a million holds tables.
 #
 # - A mask that *requires grad*, such as learned distances between places, brings the table back: the kernel has no gradient for a mask.
-# - `dropout_p` brings it back on a CPU, with the tables that you have predicted. (On a GPU there are kernels that drop.) It also drops in evaluation, unless you pass 0 there.
+# - `dropout_p` brings two tables back on a CPU, `weights` and `dropped`, as you have seen above. (On a GPU there are kernels that drop.) And the function drops in evaluation mode, too: pass 0 there.
 # - `nn.MultiheadAttention` returns the table unless you ask it not to, and then it has to compute it. Call it with `need_weights=False`.
-# - The kernel's node has no second derivative. For a gradient penalty (lesson 13), choose the way by hand: `with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):`.
+# - The kernel's node has no second derivative. For a gradient penalty (lesson 13), have it computed by hand: `with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):`.
 #
 # So look at the names in the graph. If you find `SoftmaxBackward0` where you wanted `ScaledDotProduct…`, your model keeps its tables.
 #
-# > **The rule.** What a model keeps follows from the formulas of its operations. One operation that computes the table again in backward keeps far less than six that save it.
+# > **The rule.** What a model keeps follows from the formulas of its operations. An operation that computes its table again in backward keeps far less than operations that save it.
 
 # %% [markdown]
 # ## Exercises: more, if you like

@@ -53,7 +53,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # ## In which file of PyTorch is it?
 #
-# PyTorch has some millions of lines. What this course is about stands in a few dozen files. Every file of our engine begins with a sentence that says where PyTorch keeps the same thing. So the map can be printed:
+# PyTorch has some millions of lines. What this course is about fits into a few dozen files. Every file of our engine begins with a sentence that says where PyTorch keeps the same thing. So the map can be printed:
 
 # %% tags=["C15b.1"]
 for ours, theirs in sources().items():
@@ -226,7 +226,7 @@ L.run(program_d, after="15b.p1")
 # | `node->name()` | `node.name()`; the arrow is used if `node` is a pointer |
 # | `c10::intrusive_ptr<Node>` | a pointer that counts references, as each name in Python does (`std::shared_ptr<Node>` before 2.13) |
 # | `auto`, `const auto&` | "some type or other"; read over it |
-# | `std::move(x)` | give `x` away: afterwards nobody uses it here any more |
+# | `std::move(x)` | give `x` away: it is not used here any more |
 # | `std::lock_guard` | until the end of this block, other threads wait |
 # | `TORCH_CHECK(condition, words)` | raise `RuntimeError(words)` unless the condition holds |
 #
@@ -268,7 +268,7 @@ L.run(program_d, after="15b.p1")
 #
 # Now open PyTorch's file on GitHub (in the tag `v2.13.0`), search for `SavedVariable::unpack`, and find the five steps again. It is longer, because it also makes sure that the node is not freed meanwhile. If you have no network, go on here.
 #
-# This is the same function in our engine. It is cut in two: `unpack` has step 2, and `read`, which it calls, has steps 3 and 4. Step 1 is a class of its own, `Freed`: it stands in a slot that is empty, and its `read` raises.
+# This is the same function in our engine. It is cut in two: `unpack` has step 2, and `read`, which it calls, has steps 3 and 4. Step 1 is a class of its own, `Freed`: an empty slot holds one, and its `read` raises.
 
 # %% tags=["engine"]
 show("engine.saved.SavedVariable.unpack")

@@ -162,7 +162,7 @@ L.run(recorded, "compile, in two halves", False, after="15c.p3")
 #
 # - In the joint graph the first four operations are forward, and the rest is the chain rule: `cos mul`, `sin neg mul`, `cos mul`.
 # - Both partitioners get the same joint graph, and both leave the same forward.
-# - At the second cut only `x` is saved. Look at the last line: behind `expand`, backward begins with `sin cos`. It computes both again.
+# - At the second cut only `x` is saved. Look at the last line: after `expand`, backward begins with `sin cos`. It computes both again.
 #
 # So this is the checkpoint of lesson 14. Nobody had to write it, and it is placed where it costs little. `torch.compile` with its usual backend cuts in this way.
 

@@ -25,7 +25,7 @@ def check(answer, torch):
         if verdict is not None:
             return verdict
     return correct("the value is the same, and all three gradients are right. The division may stay as it is: "
-                   "its tensor is saved by nobody.")
+                   "no node has saved its tensor.")
 
 
 def judged(torch, found, wanted, slopes, leaves):
@@ -71,8 +71,8 @@ EXERCISE = Exercise(
         "Which operations save their own result? The message names the first of them; there is a second one.",
     ),
     solution=SOLVED,
-    why="softmax and tanh save their results, so these may not be overwritten. The result of the product is saved by "
-    "nobody, and dividing it in place does no harm.",
+    why="softmax and tanh save their results, so these may not be overwritten. No node has saved the result of the "
+    "product, and dividing it in place does no harm.",
     alternatives=(
         SOLVED.replace("scores /= 2", "scores = scores / 2"),
         STARTER.replace("scores.softmax(-1)", "scores.softmax(-1).clone()").replace(

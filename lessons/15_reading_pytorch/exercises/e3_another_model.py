@@ -55,12 +55,12 @@ EXERCISE = Words(
     ),
     right={"A": "may stay", "B": "second", "C": "first", "D": "may stay"},
     why="The sigmoid has saved its result, which C overwrites; it comes first in the backward pass. The layer gate has "
-    "saved h at version 1, and B makes version 2. A wrote before anybody had saved h, and nobody has saved what D "
+    "saved h at version 1, and B makes version 2. A wrote before any node had saved h, and no node has saved what D "
     "writes to.",
     choices=CHOICES, truth=truth, ask='"first", "second" or "may stay"',
     shown="the same four tools, on a model that you had not seen.",
     mistakes=(
-        Mistake("in the order of forward", "That is the order in which they stand in forward. Backward begins at the "
+        Mistake("in the order of forward", "That is their order in forward. Backward begins at the "
                 "end: of the two nodes that have saved something stale, it comes to the newer one first.",
                 {"C": "second", "B": "first"}),
         Mistake("in time", "Line A made version 1 of h. The layer gate saved h after that, at version 1, and that is "

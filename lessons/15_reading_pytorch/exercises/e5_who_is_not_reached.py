@@ -73,7 +73,7 @@ def check(answer, torch):
         if passes:
             return almost("a pass has run")
         del loss, model
-    return correct("a walk over the graph knows who will learn, before anybody has computed a gradient.")
+    return correct("a walk over the graph tells which parameters will learn, before any gradient is computed.")
 
 
 def wrong(what, found, wanted, names):
@@ -124,7 +124,7 @@ EXERCISE = Exercise(
         "nodes_of in the lesson walks over all nodes. Which of them belong to leaves, and how do you come from the "
         "node to the parameter?",
         "Two parameters may hold equal numbers. Compare with `is`, or by id().",
-        "Somebody may freeze a parameter after forward. What does the node of this leaf do then (lesson 02)?",
+        "A parameter may be frozen after forward. What does the node of this leaf do then (lesson 02)?",
         "Meet every node once only, and do not let a function call itself: Python allows about a thousand levels.",
     ),
     solution=SOLVED,
@@ -153,10 +153,10 @@ EXERCISE = Exercise(
         Mistake("equal is not the same", "Two parameters may hold the same numbers. Only one of them was used.",
                 edit("reached.add(id(node.variable))", "reached.add(str(node.variable.tolist()))",
                      "id(p) not in reached", "str(p.tolist()) not in reached")),
-        Mistake("not every arrow", "some parameter is reached that you do not find. A node can have several arrows, "
+        Mistake("not every arrow", "some parameter is reached, and you do not find it. A node can have several arrows, "
                 "and each of them may lead on.", edit("node.next_functions]", "node.next_functions[:1]]")),
-        Mistake("nobody at all", "By your answer, nobody is reached in a model that trains. Do you come to the nodes "
-                "of the leaves, and from them to the parameters?", edit("hasattr(node, \"variable\")", "node in "
+        Mistake("nobody at all", "By your answer, no parameter is reached in a model that trains. Do you come to the "
+                "nodes of the leaves, and from them to the parameters?", edit("hasattr(node, \"variable\")", "node in "
                 "reached")),
         Mistake("the graph is gone", "Right, but afterwards the graph is gone: your function has run a pass that frees "
                 "it.",
@@ -165,7 +165,7 @@ EXERCISE = Exercise(
                 "    got = {n for n, g in zip(learn, grads) if g is not None}\n"
                 "    return [n for n, _ in model.named_parameters() if n not in got]\n"),
         Mistake("a pass has run", "The names are right, but your function has run a pass. It took the time of a "
-                "backward, and computed gradients that nobody wanted. Look at the arrows instead.",
+                "backward, and computed gradients that are not needed. Look at the arrows instead.",
                 "def not_reached(model, loss):\n    learn = {n: p for n, p in model.named_parameters() if "
                 "p.requires_grad}\n    grads = torch.autograd.grad(loss, list(learn.values()), allow_unused=True, "
                 "retain_graph=True)\n"

@@ -15,8 +15,9 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="15.p1", title="What a layer leaves", minutes=3, difficulty=1,
-    question="Which names have the nodes behind `nn.Linear(8, 4)(x)`, for an x of shape (8, 6, 8) that requires grad? "
-    "Choose from LinearBackward0, MmBackward0, AddBackward0, AddmmBackward0, TBackward0 and ViewBackward0.",
+    question="What are the nodes in the graph of `nn.Linear(8, 4)(x)` called, for an x of shape (8, 6, 8) that "
+    "requires grad? Choose from LinearBackward0, MmBackward0, AddBackward0, AddmmBackward0, "
+    "TBackward0 and ViewBackward0.",
     hints=(
         "A layer is a Python object that calls operations. Does a layer make a node of its own?",
         "The input has three dimensions, and a product of matrices wants two. What has to happen before and after it?",

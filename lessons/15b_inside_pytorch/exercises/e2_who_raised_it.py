@@ -35,8 +35,8 @@ EXERCISE = Words(
     choices=CHOICES, truth=truth, ask="the name of a function",
     shown="from the moment of an error you can tell who raised it.",
     mistakes=(
-        Mistake("no pass", "In A there is no backward pass any more. Somebody reads a slot of a node, and reading a "
-                "slot is one function, whoever calls it.",
+        Mistake("no pass", "In A there is no backward pass any more. A slot of a node is read, and that is "
+                "done by one function, whoever calls it.",
                 {"A": ("THPEngine_run_backward", "Engine::evaluate_function")}),
         Mistake("the write itself", "The write in B is allowed: softmax's result is no leaf. The error comes when the "
                 "slot is read.", {"B": "check_inplace"}),
@@ -45,22 +45,22 @@ EXERCISE = Words(
         Mistake("nothing was saved", "In C no backward is running, and nothing has been saved. The write into a part "
                 "of the leaf is refused on the spot.", {"C": ("SavedVariable::unpack", "SavedVariable::SavedVariable",
                                                   "Engine::evaluate_function", "THPEngine_run_backward")}),
-        Mistake("counted by the engine", "How many gradients are wanted, the Function's own node knows, and it counts "
-                "before the engine sees them.", {"D": ("Engine::evaluate_function", "InputMetadata::maybe_reduce")}),
+        Mistake("counted by the engine", "The Function's own node knows how many gradients are wanted, and "
+                "it counts before the engine sees them.",
+                {"D": ("Engine::evaluate_function", "InputMetadata::maybe_reduce")}),
         Mistake("the shape, too", "PyNode::apply only counts. In E the number is right, and one of them has a wrong "
                 "shape.",
                 {"E": "PyNode::apply"}),
-        Mistake("one level too high", "evaluate_function asks for it, but the one who compares the shapes is called by "
-                "it.",
+        Mistake("one level too high", "evaluate_function has it done: it calls a function that compares the shapes.",
                 {"E": "Engine::evaluate_function"}),
         Mistake("NaN", "No slot is at fault in F, and no shape. Anomaly mode looks at the gradients when the node has "
                 "run, and that is done by the function that ran it.",
                 {"F": ("SavedVariable::unpack", "InputMetadata::maybe_reduce", "PyNode::apply")}),
-        Mistake("after the pass", "In G the whole pass has run without a fault. Who looks at the answer afterwards is "
-                "the one who was called from Python.",
+        Mistake("after the pass", "In G the whole pass has run without a fault. The function that was called from "
+                "Python looks at the answer afterwards.",
                 {"G": ("Engine::evaluate_function", "InputMetadata::maybe_reduce")}),
-        Mistake("too early to read", "In H forward is still running, and the tensor is put into a slot. Nobody has "
-                "read it yet.",
+        Mistake("too early to read", "In H forward is still running, and the tensor is put into a slot. It has "
+                "not been read yet.",
                 {"H": ("SavedVariable::unpack", "PyNode::apply", "check_inplace")}),
     ),
 )  # fmt: skip

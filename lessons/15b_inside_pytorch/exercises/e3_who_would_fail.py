@@ -96,8 +96,8 @@ def would_fail(loss):
 
 EXERCISE = Exercise(
     id="15b.3", kind="write it yourself", title="Who would fail?", minutes=12, difficulty=3, puzzles=(2, 5),
-    question="Return the names of all nodes behind `loss` that could not read what they have saved, because it was "
-    "overwritten or freed. Each name need stand there only once. Run no pass. "
+    question="Return the names of all nodes in the graph of `loss` that could not read what they have saved, because "
+    "it was overwritten or freed. Each name need stand there only once. Run no pass. "
     "(The slots of a node are its attributes whose names begin with `_saved_`; "
     "those of a custom Function are read with `saved_tensors`. Reading a slot asks the questions of `unpack`.)",
     name="would_fail",

@@ -59,7 +59,7 @@ EXERCISE = Predict(
     "mul_, backward. D: e = exp, e.mul_, e.detach_, backward. What does the last backward say: freed, detached, "
     "version or fine?",
     hints=(
-        "In A the first backward has emptied the slot. Can anybody still ask a version?",
+        "In A the first backward has emptied the slot. Is there still a tensor whose version could be asked?",
         "In C there is a copy. In D the node has saved its own result: who has to be asked for the node that made it?",
     ),
     solution='answer = ["freed", "detached", "fine", "version"]',
@@ -69,7 +69,8 @@ EXERCISE = Predict(
     read=read, truth=truth,
     wanted='Give a list of four words, each one of "freed", "detached", "version" and "fine".',
     shown="one function asks these questions, one after the other, and the first no ends it.",
-    otherwise="For each program: what is in the slot, has the saved tensor still its node, was its memory written to?",
+    otherwise="For each program: what is in the slot, does the saved tensor still have its node, was its memory "
+    "written to?",
     mistakes=(
         Mistake("the version first", "In A the slot is empty. No tensor is left whose version could be asked.",
                 ["version", "detached", "fine", "version"],

@@ -29,8 +29,8 @@ EXERCISE = Predict(
         "When does the node of a leaf run: at the end of the pass, or as soon as its gradient is complete?",
     ),
     solution='answer = ["w3"]',
-    why="The newest product ran and served its leaf. The product with w2 raised before it could give anything to "
-    "anybody, and the pass ended there.",
+    why="The newest product ran and served its leaf. The product with w2 raised before it could deliver "
+    "anything, and the pass ended there.",
     alternatives=('answer = "w3"', 'answer = {"W3".lower()}'),
     read=names_among("w0", "w1", "w2", "w3"), truth=truth,
     wanted='Give a list with some of "w0" to "w3"; it may be empty.',

@@ -22,14 +22,14 @@ def truth(torch):
 
 EXERCISE = Predict(
     id="15c.p1", title="A write under autocast", minutes=2, difficulty=2,
-    question="In one autocast block a layer without a bias is called, its weight is multiplied with 10 in place under "
+    question="In one autocast block a layer without a bias is called, its weight is multiplied by 10 in place under "
     "no_grad, and it is called again on the same data. How many times as large is the second result?",
     hints=(
         "Which tensor does the product really use: the weight, or something made of it?",
         "When is the copy of a parameter made, and how long is it remembered?",
     ),
     solution="answer = 1",
-    why="The second call uses the copy in bfloat16 that the first one has made. Nobody has made it anew, and the write "
+    why="The second call uses the copy in bfloat16 that the first one has made. It was not made anew, and the write "
     "went into the float32 weight.",
     alternatives=("answer = 1.0", 'answer = "1"'),
     read=read, truth=truth, wanted="Give a number.",

@@ -14,7 +14,7 @@ def truth(torch):
 EXERCISE = Predict(
     id="15c.p2", title="A network with a break in it", minutes=2, difficulty=2,
     question="A function runs layer and tanh, prints, and runs layer and tanh again. It is compiled. How many nodes "
-    "stand in the graph of its result, AccumulateGrad not counted?",
+    "are in the graph of its result, AccumulateGrad not counted?",
     hints=(
         "What became of the network without a print?",
         "The line with print is run by Python. What stands before it, and what after it?",
@@ -31,7 +31,7 @@ EXERCISE = Predict(
         Mistake("the print, too", "The print runs in Python between the two pieces. It computes no tensor and makes no "
                 "node.", 3),
         Mistake("as if it were not compiled", "These are the nodes of the network as it is: t, addmm and tanh, twice. "
-                "Inside of a compiled piece there are none.", 6, also=(4,)),
+                "Inside a compiled piece there are none.", 6, also=(4,)),
         Mistake("nothing at all", "The result requires grad, so there is at least one node: it is compiled, not "
                 "cut off.", 0),
     ),

@@ -52,7 +52,7 @@ L.run(train, weights, 3)
 L.run(train, in_double, 3)
 
 # %% [markdown]
-# This is the first loop. In double precision, the weights stay at 1 and 2.
+# In double precision, the weights stay at 1 and 2.
 #
 # ## One layer is frozen: who gets a gradient?
 #
@@ -136,7 +136,7 @@ print("off later: arrow to its accumulator:", accumulate.variable is off_later, 
 print(h2.grad_fn(torch.ones(1, 2)), "  saved h1:", h2.grad_fn._saved_self)
 
 # %% [markdown]
-# The answer is a gradient for `h1`, and None for `W2`. The slot for `h1` is empty. How much memory is that? `ledger` counts the bytes that nodes have saved inside a block. Now the batch has 1000 rows. First `W2` requires grad; then it is frozen again.
+# Nothing was computed for `W2`, and the slot for `h1` is empty. How much memory is that? `ledger` counts the bytes that nodes have saved inside a block. Now the batch has 1000 rows. First `W2` requires grad; then it is frozen again.
 
 # %% tags=["C02.3"]
 batch = torch.ones(1000, 2) @ W1
@@ -234,9 +234,7 @@ L.check("02.2", small_weights)
 # %% [markdown]
 # ## Can I keep the gradient of a result?
 #
-# Yes, if you ask before the backward pass: `retain_grad()`. It does not make the result a leaf, so it is no cure for the weights above.
-#
-# There is a trap in it. An *optimizer*, the object that changes the weights, refuses a result. After `retain_grad()` it accepts the result, and then changes the result, which the next forward pass computes anew. The leaf stays as it was.
+# Yes, if you ask before the backward pass: `retain_grad()`. There is a trap in it. An *optimizer*, the object that changes the weights, refuses a result. After `retain_grad()` it accepts the result, and then changes the result, which the next forward pass computes anew. The leaf stays as it was.
 
 # %% tags=["C02.8", "C02.9", "C02.12"]
 good = (torch.tensor([3.0, 4.0]) * 0.01).requires_grad_()
@@ -252,7 +250,7 @@ print("and good is still", good.tolist())
 # %% [markdown]
 # ## A line from a forum: what does it do?
 #
-# The second story. A network is to hit something, and the loss is the share of misses. Without the line from the forum, `backward` raises.
+# The second story. The loss is a share of misses. Without the line from the forum, `backward` raises.
 
 # %%
 w = torch.tensor(0.5, requires_grad=True)
@@ -331,7 +329,7 @@ L.check("02.3", loss_of)
 # %% [markdown]
 # ## What is refused at once?
 #
-# Some requests that make no sense are refused where you make them. Whole numbers and truth values have no slopes, so they cannot require grad. And you cannot assign to the flag of a result: it follows from the operands. (`h.requires_grad_()` on a result is not refused, because it asks for what is so already. It changes nothing, and does not make a leaf of `h`.)
+# Some requests that make no sense are refused where you make them. Whole numbers and truth values have no slopes, so they cannot require grad. You cannot assign to the flag of a result: it follows from the operands. (`h.requires_grad_()` on a result is not refused, because it asks for what is so already. It changes nothing, and does not make a leaf of `h`.)
 
 # %% tags=["C02.10", "C02.12"]
 with expect_error(RuntimeError, "floating point"):
@@ -350,7 +348,7 @@ print(h.requires_grad_().is_leaf)
 #     - `backward` steps over them;
 #     - the formula of such an operand is not run;
 #     - what only this formula would read is not saved;
-#     - an operation leaves no node if all of its arrows lead to nothing.
+#     - an operation without any arrow leaves no node.
 # 3. `backward` on a tensor that does not require a gradient raises an error: "element 0 of tensors does not require grad …". (On a leaf that does require one, it stores a 1.)
 # 4. A property `is_leaf` of `Tensor`: True if `grad_fn` is None.
 #

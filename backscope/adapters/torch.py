@@ -404,3 +404,9 @@ class CallsSeen(torch.overrides.TorchFunctionMode):
 def load_compiler() -> None:
     """Load what the first optimizer loads: a few seconds, which every fork of this process then has behind it."""
     import torch._dynamo  # noqa: F401
+
+
+def is_transformed() -> bool:
+    """Decide whether a transform of torch.func is running."""
+    peek = getattr(torch._C._functorch, "peek_interpreter_stack", None)
+    return peek is not None and peek() is not None

@@ -15,6 +15,7 @@ from backscope.script.source import (
     called,
     calls_in,
     dotted,
+    named,
     source_of,
     value_in,
     with_keyword,
@@ -86,6 +87,7 @@ def of_a_scalar(finding):
     one = call.func.value if method else call.args[0]
     if method and dotted(one) in ("self", "accelerator", "fabric", "self.accelerator", "self.fabric") and call.args:
         one = call.args[0]
+    source, one = handed(finding, source, one)
     scaled = one if not (isinstance(one, ast.Call) and called(one) == "scale" and one.args) else one.args[0]
     if called(call) == "grad":
         yield source.edit(
@@ -101,6 +103,19 @@ def of_a_scalar(finding):
         "Or the sum, if every element shall count in full: gradients grow with their number.",
         source.swap(scaled, source.closed(scaled) + ".sum()"),
     )
+
+
+def handed(finding, source, one):
+    """Where a wrapper calls backward() on its own argument: what its caller hands over. (Source, expression)."""
+    scope, outwards = source.scope(one), finding.failed.outwards
+    if not isinstance(scope, FUNCTIONS[:2]) or len(outwards) < 2 or finding.line("made") is None:
+        return source, one
+    arguments = [each.arg for each in scope.args.args if each.arg != "self"]
+    stores = {name for each in scope.body for name in named(each, ast.Store)}
+    there = source_of(outwards[1].file)
+    outer = next(iter(calls_in(there.up(there.at(outwards[1]), ast.stmt), scope.name)), None)
+    at = arguments.index(dotted(one)) if dotted(one) in arguments and dotted(one) not in stores else -1
+    return (there, outer.args[at]) if outer is not None and 0 <= at < len(outer.args) else (source, one)
 
 
 def of_numpy(finding):
@@ -188,16 +203,15 @@ def without_cut(finding, cut):
             "Keep the history: leave detach() out where a gradient is wanted.",
             source.swap(call, source.text(call.func.value)),
         )
-    if called(call) in ("tensor", "as_tensor", "asarray", "FloatTensor") and call.args:
+    makers = "tensor", "as_tensor", "asarray", "FloatTensor"
+    if called(call) in makers and call.args:
+        others = calls_in(source.up(call, ast.stmt), *makers)
+        call = next((one for one in [call, *others] if items_in(source, one)), call)
         inner = call.args[0]
         is_list = isinstance(inner, (ast.List, ast.Tuple, ast.ListComp))
-        edits = []
-        for one in calls_in(source.tree, "append"):
-            if isinstance(one.func, ast.Attribute) and dotted(one.func.value) == dotted(inner) != "" and one.args:
-                edits += [source.swap(item, source.text(item.func.value)) for item in calls_in(one.args[0], "item")]
-        edits += [source.swap(item, source.text(item.func.value)) for item in calls_in(inner, "item")]
+        edits = [source.swap(item, source.text(item.func.value)) for item in items_in(source, call)]
         thing = value_in(dotted(inner), finding.frames[0]) if finding.frames and dotted(inner) else None
-        if is_list or isinstance(thing, (list, tuple)) or thing is None and edits:
+        if is_list or isinstance(thing, (list, tuple)) or edits and dotted(inner):
             head = source.text(call.func).rpartition(".")[0] or "torch"
             first = source.span(call.func)
             last = source.span(inner)[1], source.span(call)[1] - 1, ""  # requires_grad=True, a dtype
@@ -217,6 +231,17 @@ def without_cut(finding, cut):
                 yield source.edit("Keep tensors all the way: no item(), and no new tensor of numbers.", *items)
         else:
             yield source.edit("It is a tensor already.", source.swap(call, source.text(inner)))
+
+
+def items_in(source, call):
+    """The calls of item() whose numbers a call such as torch.tensor(losses) gets, also where the list is filled."""
+    if not call.args:
+        return []
+    name, inside = dotted(call.args[0]), [call.args[0]]
+    for one in calls_in(source.tree, "append") if name else ():
+        if isinstance(one.func, ast.Attribute) and dotted(one.func.value) == name and one.args:
+            inside.append(one.args[0])
+    return [item for one in inside for item in calls_in(one, "item") if isinstance(item.func, ast.Attribute)]
 
 
 def thawed(finding):
@@ -354,8 +379,14 @@ KINDS = {
     "checkpoint and grad": (edits_of_neighbours.of_a_checkpoint,),
     "deepcopy": (edits_of_neighbours.of_a_stored_result,),
     "second derivative of attention": (edits_of_neighbours.of_attention,),
+    "no derivative": (edits_of_neighbours.of_a_first_derivative,),
+    "once differentiable": (edits_of_neighbours.of_a_mark,),
+    "scaler": (edits_of_neighbours.of_a_second_unscale,),
     "func write": (edits_of_neighbours.of_captured_buffers,),
     "vmap random": (edits_of_neighbours.of_randomness,),
+    "vmap write": (edits_of_neighbours.of_a_shared_target,),
+    "vmap value": (edits_of_neighbours.of_a_value,),
+    "func and checkpoint": (edits_of_neighbours.of_a_checkpoint_inside,),
     "sparse gradients": (edits_of_neighbours.of_sparse,),
     "forward mode": (edits_of_neighbours.of_forward_mode,),
     "to another process": (edits_of_neighbours.of_a_queue,),

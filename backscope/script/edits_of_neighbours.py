@@ -3,6 +3,7 @@
 import ast
 
 from backscope.script import edits_of_writes
+from backscope.script.neighbours import unhistoried
 from backscope.script.source import (
     Edit,
     base_of,
@@ -157,15 +158,19 @@ def of_a_checkpoint(finding):
 
 
 def of_a_stored_result(finding):
-    """`self.h = f(x)` that a deep copy meets: the values only, where nothing is computed from it."""
+    """What a deep copy meets: its values only, where nothing is computed from it; else cut off before the copy."""
+    yield from of_a_computed_weight(finding)
     if "stored" not in finding.found:
         return
     source, statement, name = finding.found["stored"]
-    value, end = statement.value, source.whole(statement)[1]
-    kept = next(source.text(one) for one in statement.targets if dotted(one).endswith(name))
-    others = [source.text(one) for one in statement.targets if source.text(one) != kept]
-    if any(isinstance(one, ast.Tuple) for one in statement.targets):
+    if read_elsewhere(finding, source, statement, name):
+        yield from cut_before_the_copy(finding)
         return
+    if not isinstance(statement, ast.Assign) or any(isinstance(one, ast.Tuple) for one in statement.targets):
+        return
+    value, end = statement.value, source.whole(statement)[1]
+    kept = next(source.text(one) for one in statement.targets if dotted(base_of(one)).endswith(name))
+    others = [source.text(one) for one in statement.targets if source.text(one) != kept]
     if others:
         line = f"{source.indent(statement)}{kept} = {others[0]}.detach()\n"
         first = f"{' = '.join(others)} = {source.text(value)}"
@@ -181,6 +186,51 @@ def of_a_stored_result(finding):
         yield source.edit("Keep the values only: a history cannot be copied.", source.swap(value, new))
 
 
+def read_elsewhere(finding, source, statement, name):
+    """Whether another function computes with what an attribute keeps."""
+    inside = source.scope(statement)
+    for one in ast.walk(source.tree):
+        if isinstance(one, ast.Attribute) and one.attr == name and isinstance(one.ctx, ast.Load):
+            number = isinstance(one.parent, ast.Attribute) and one.parent.attr in ("item", "detach", "append", "clear")
+            if source.scope(one) is not inside and not number:
+                return True
+    return not isinstance(statement, ast.Assign)
+
+
+def cut_before_the_copy(finding):
+    """`net.cache = net.cache.detach()` before `deepcopy(net)`: the pass is over by then."""
+    source, node, statement = place_of(finding)
+    call = next(iter(calls_in(statement, "deepcopy")), None)
+    path = finding.found["path"]
+    if call is None or not call.args or not dotted(call.args[0]):
+        return
+    several = path[-1].isdigit()
+    path = path[:-1] if several else path
+    text = dotted(call.args[0]) + "".join(f"[{one}]" if one.isdigit() else f".{one}" for one in path)
+    new = f"[one.detach() for one in {text}]" if several else f"{text}.detach()"
+    says = "Let go of the history before the copy: the pass that needs it is over."
+    yield source.edit(says, source.before(statement, f"{text} = {new}"))
+
+
+def of_a_computed_weight(finding):
+    """torch.nn.utils.weight_norm → torch.nn.utils.parametrizations.weight_norm, in a whole file."""
+    by, files = finding.found.get("computed", ("prune", ()))
+    for file in files if by != "prune" else ():
+        source, edits = source_of(file), []
+        for one in ast.walk(source.tree):
+            if isinstance(one, ast.ImportFrom) and one.module == "torch.nn.utils":
+                words = [source.text(each) for each in one.names]
+                ours = [each for each in words if each.split()[0] == by]
+                rest = [each for each in words if each not in ours]
+                if ours:
+                    kept = f"from torch.nn.utils import {', '.join(rest)}\n{source.indent(one)}" if rest else ""
+                    edits.append(source.swap(one, f"{kept}from torch.nn.utils.parametrizations import {ours[0]}"))
+            elif isinstance(one, ast.Attribute) and one.attr == by and dotted(one).endswith(f"utils.{by}"):
+                edits.append(source.swap(one, f"{source.text(one.value)}.parametrizations.{by}"))
+        if edits:
+            yield source.edit(f"The {by} of today: it computes the weight when it is read, and keeps none.", *edits)
+
+
 def reads_of(source, statement, name):
     """Where the kept attribute is used to compute on, in the same function."""
     nodes = ast.walk(source.scope(statement))
@@ -190,7 +240,7 @@ def reads_of(source, statement, name):
 
 def of_attention(finding):
     """The forward pass of attention with the plain kernel."""
-    place = finding.place("attends")
+    place = finding.place("ran")
     if place is None:
         return
     source = source_of(place.file)
@@ -207,6 +257,27 @@ def of_attention(finding):
         end = source.whole(first)[1]
         edits.append((end, end, f"from {ATTENTION} import SDPBackend, sdpa_kernel\n"))
     yield source.edit("The plain kernel has a second derivative; it keeps the whole attention matrix.", *edits)
+
+
+def of_a_first_derivative(finding):
+    """cdist by matrix products has a second derivative."""
+    place = finding.place("ran")
+    call = source_of(place.file).up(source_of(place.file).at(place), ast.Call) if place is not None else None
+    if called(call) == "cdist":
+        source = source_of(place.file)
+        new = with_keyword(source, call, "compute_mode", '"use_mm_for_euclid_dist"')
+        yield Edit(source.file, new, "Distances by matrix products: they can be differentiated twice.")
+
+
+def of_a_mark(finding):
+    """@once_differentiable, taken from a backward of tensor operations."""
+    if "marked" in finding.found:
+        source, mark, method = finding.found["marked"]
+        text = source.text(method)
+        if not any(word in text for word in ("numpy", "np.", ".data", "detach(", "no_grad")):
+            lines = source.starts[mark.lineno - 1], source.starts[mark.end_lineno]
+            says = "This backward is made of operations with derivatives: take the mark away."
+            yield source.edit(says, (*lines, ""))
 
 
 def of_an_expanded_parameter(finding):
@@ -235,9 +306,89 @@ def of_captured_buffers(finding):
 
 
 def of_randomness(finding):
-    for source, call in calls_of(finding, "vmap"):
+    found = [finding.found["vmap"]] if "vmap" in finding.found else calls_of(finding, "vmap")
+    for source, call in found:
         new = with_keyword(source, call, "randomness", '"different"')
         yield Edit(source.file, new, "Let each sample draw numbers of its own.")
+
+
+def of_a_shared_target(finding):
+    """Under vmap: `z = torch.zeros(3)`, `z[i] = x` → a z with a place for each sample; `z += x` → `z = z + x`."""
+    source, node, statement = place_of(finding)
+    if isinstance(statement, ast.AugAssign) and dotted(statement.target):
+        sign, text = edits_of_writes.SIGNS.get(type(statement.op).__name__), source.text(statement.target)
+        new = f"{text} = {text} {sign} {edits_of_writes.beside(source, sign, statement.value)}"
+        yield source.edit("Make a new tensor for each sample.", source.swap(statement, new))
+        return
+    if "shared" not in finding.found:
+        return
+    made = finding.found["shared"]
+    yield from edits_of_writes.stacked(source, made, statement)
+    later = {name for one in ast.walk(source.scope(statement)) if isinstance(one, ast.stmt)
+             and one.lineno >= made.lineno for name in named(one, ast.Store)}  # fmt: skip
+    samples = [one for one in named(statement.value, ast.Load) if given(finding, one) and one not in later]
+    call = made.value
+    if samples and called(call) in ("zeros", "ones", "empty", "full") and dotted(call.func).startswith("torch."):
+        says = f"Make it from `{samples[0]}`: then it has a place for each sample."
+        yield source.edit(says, source.swap(call.func, f"{samples[0]}.new_{called(call)}"))
+
+
+def given(finding, name):
+    return isinstance(value_in(name, finding.frames[0]), finding.recorder.tensor)
+
+
+def of_a_value(finding):
+    """Under vmap: an index without item(); `if c: return a` and `return b` → torch.where(c, a, b)."""
+    source, node, statement = place_of(finding)
+    items = [one for one in calls_in(statement, "item") if isinstance(one.func, ast.Attribute)]
+    items += [one for one in calls_in(statement, "int", "float") if len(one.args) == 1]
+    swaps = []
+    for one in items:
+        inner = one.func.value if called(one) == "item" else one.args[0]
+        is_index = isinstance(one.parent, ast.Subscript) and one is one.parent.slice
+        swaps.append(source.swap(one, source.text(inner) + "[None]" * is_index))
+        names = [dotted(each) for each in getattr(one.parent, "targets", ())]
+        reads = [one.parent] if is_index else [
+            each for each in ast.walk(source.scope(one)) if isinstance(each, ast.Subscript)
+            and dotted(each.slice) in names and isinstance(each.ctx, ast.Load)
+        ]  # fmt: skip
+        for read in reads:  # a number as an index would be asked for its value
+            swaps += [] if is_index else [source.swap(read.slice, source.text(read.slice) + "[None]")]
+            swaps.append((source.span(read)[1],) * 2 + ("[0]",))
+    if swaps:
+        yield source.edit("Go on with the tensor: it may be an index, and a factor.", *swaps)
+    choice = source.up(node, ast.If, ast.IfExp)
+    if isinstance(choice, ast.IfExp):
+        new = f"torch.where({', '.join(source.text(one) for one in (choice.test, choice.body, choice.orelse))})"
+        yield source.edit(WHERE, source.swap(choice, new))
+    elif isinstance(choice, ast.If):
+        block = source.block(choice)
+        rest = choice.orelse or block[block.index(choice) + 1 :][:1]
+        if len(choice.body) != 1 or len(rest) != 1:
+            return
+        one, other = choice.body[0], rest[0]
+        same = type(one) is type(other) and isinstance(one, (ast.Return, ast.Assign)) and one.value and other.value
+        if not same or isinstance(one, ast.Assign) and source.text(one.targets[0]) != source.text(other.targets[0]):
+            return
+        if isinstance(one, ast.Assign) and not choice.orelse:
+            return
+        head = "return" if isinstance(one, ast.Return) else f"{source.text(one.targets[0])} ="
+        parts = ", ".join(source.text(each) for each in (choice.test, one.value, other.value))
+        new = source.span(choice)[0], source.span(other)[1], f"{head} torch.where({parts})"
+        yield source.edit(WHERE, new)
+
+
+WHERE = "Compute both, and choose for each sample."
+
+
+def of_a_checkpoint_inside(finding):
+    """torch.func and checkpoint(f, x): f(x)."""
+    for source, call in calls_of(finding, "checkpoint"):
+        words = [one for one in call.keywords if one.arg not in ("use_reentrant", "preserve_rng_state")]
+        inner = ", ".join(source.text(one) for one in [*call.args[1:], *words])
+        says = "Leave checkpoint() out inside of the transform."
+        yield source.edit(says, source.swap(call, f"{source.closed(call.args[0])}({inner})"))
+        return
 
 
 def of_sparse(finding):
@@ -294,6 +445,22 @@ def of_a_computed_leaf(finding):
                 (source.span(one.value)[1],) * 2
                 + ((")" if isinstance(one.value, ast.BinOp) else "") + ".requires_grad_()",),
             )
+            return
+    place = finding.place("made")
+    made = source_of(place.file).up(source_of(place.file).at(place), ast.Assign) if place is not None else None
+    if made is not None:
+        source = source_of(place.file)
+        new = f"{source.closed(made.value)}.detach().requires_grad_()"
+        yield source.edit("Make a leaf of the result: it is what shall be learned.", source.swap(made.value, new))
+
+
+def of_a_second_unscale(finding):
+    """unscale_() twice between two update(): the later call goes."""
+    if finding.place("first") is not None and "unscale_() has already" in finding.message:
+        source, node, statement = place_of(finding)
+        if isinstance(statement, ast.Expr) and source.alone(statement) and len(source.block(statement)) > 1:
+            says = "The gradients are unscaled already: once in a step is enough."
+            yield source.edit(says, (*source.whole(statement), ""))
 
 
 def of_a_missing_gradient(finding):
@@ -357,20 +524,12 @@ def of_a_plain_input(finding):
 def of_an_unused_input(finding):
     """autograd.grad(D(x.detach()), x): the history of x, kept."""
     source, node, statement = place_of(finding)
-    call = next(iter(calls_in(statement, "grad")), None)
-    if call is None:
-        return
-    inputs = next((one.value for one in call.keywords if one.arg == "inputs"), None)
-    inputs = inputs if inputs is not None else call.args[1] if len(call.args) > 1 else None
-    names = set(named(inputs, ast.Load)) if inputs is not None else set()
-    for one in ast.walk(source.scope(statement)):
-        owner = one.func.value if called(one) in ("detach", "clone") and isinstance(one.func, ast.Attribute) else None
-        is_cut = owner is not None and called(one) == "detach" and dotted(owner) in names
-        if is_cut or isinstance(one, ast.Attribute) and one.attr == "data" and dotted(one.value) in names:
-            inner = owner if is_cut else one.value
-            says = f"Let the loss be computed from `{dotted(inner)}` itself, and not from a copy without history."
-            yield source.edit(says, source.swap(one, source.text(inner)))
-            return
+    cut = unhistoried(source, statement)
+    if cut is not None:
+        inner = cut.func.value if isinstance(cut, ast.Call) else cut.value
+        name = source.text(base_of(cut))
+        says = f"Let the loss be computed from `{name}` itself, and not from a copy without history."
+        yield source.edit(says, source.swap(cut, source.text(inner)))
 
 
 def of_a_flag(finding):

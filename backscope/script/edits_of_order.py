@@ -4,8 +4,9 @@ import ast
 import re
 
 from backscope.graph.node_facts import sequence_nr
+from backscope.script import edits_of_writes
 from backscope.script.edits_of_states import carried_edits, is_detached
-from backscope.script.places import is_of
+from backscope.script.places import Spot, is_of
 from backscope.script.source import (
     FUNCTIONS,
     LOOPS,
@@ -31,6 +32,9 @@ def of_a_step(finding):
         return
     saved, changed, failed = finding.place("saved"), finding.place("changed"), finding.failed
     if None in (saved, changed, failed):
+        return
+    if finding.writes[0].name.startswith("embedding"):  # max_norm shortens the rows that are looked up
+        yield from edits_of_writes.at_the_read(finding, saved, finding.slot, changed)
         return
     yield from of_a_target(finding, saved)
     carried = list(carried_edits(finding, saved)) if spans(finding) else []
@@ -164,6 +168,9 @@ def optimizers_of(finding, parameter):
 
 
 def moved_step(finding, source, block, step, last):
+    needed = {name for one in block[block.index(step) + 1 : block.index(last) + 1] for name in named(one, ast.Load)}
+    if isinstance(step, (ast.Assign, ast.AnnAssign)) and needed & set(named(step, ast.Store)):
+        return
     text = source.lines(step)
     clears = [one for one in block[block.index(step) + 1 : block.index(last)] if calls_in(one, "zero_grad")]
     clears = [one for one in clears if source.alone(one) and isinstance(one, ast.Expr)]
@@ -234,6 +241,7 @@ def of_a_second_pass(finding):
         return
     yield from in_init(finding, built)
     if first is None or same_lines(first, failed):
+        yield from into_the_closure(finding, failed)
         yield from into_the_loop(finding, built, failed, constant=True)
         yield from carried_edits(finding, *finding.joins, built)
         yield from into_the_loop(finding, built, failed)
@@ -329,6 +337,12 @@ def cut_for_the_first(finding, source, built, early, place):
     needed, block = set(named(early, ast.Load)), source.block(early)
     if early not in block:
         return
+    for call in calls_in(early):
+        handed = [one for one in call.args if dotted(one) in names]
+        if handed and called(call) not in PASSES:
+            says = f"Cut `{dotted(handed[0])}` off where only its values are needed: the first pass does not go there."
+            yield source.edit(says, *(source.swap(one, f"{dotted(one)}.detach()") for one in handed))
+            return
     for one in reversed(block[: block.index(early)]):
         if not isinstance(one, ast.Assign) or not set(named(one, ast.Store)) & needed or one is made:
             continue
@@ -365,6 +379,10 @@ def into_the_loop(finding, built, failed, constant=False):
     loops = [one for one in source.around(last, *LOOPS) if made not in list(ast.walk(one))]
     if not loops or not isinstance(made, (ast.Assign, ast.AnnAssign)) or not source.alone(made):
         return
+    frame = next((one for one in finding.frames if is_of(one, there[0])), None)
+    values = [value_in(name, frame) for name in named(made, ast.Store)] if frame is not None else []
+    if any(hasattr(one, "_modules") or hasattr(one, "param_groups") for one in values):
+        return  # a model is not made anew in each step
     loop, body = loops[-1], loops[-1].body[0]
     values = [ast.dump(one.value) for one in ast.walk(loop) if isinstance(one, ast.Assign)]
     is_constant = ast.dump(made.value) in values or any(OLD.search(name) for name in named(made, ast.Store))
@@ -375,6 +393,36 @@ def into_the_loop(finding, built, failed, constant=False):
     elif not constant and not is_constant and made.lineno < loop.lineno and not calls_in(made, *RANDOM):
         edits = (*source.whole(made), ""), source.before(body, source.text(made))
         yield source.edit("Compute it in each step: every pass has a graph of its own.", *edits)
+
+
+def into_the_closure(finding, failed):
+    """The loss is computed before `def closure():` and its pass runs in there: computed in there, too."""
+    source = source_of(failed.file)
+    last = source.up(source.at(failed), ast.stmt)
+    closure = source.scope(last)
+    outer = source.scope(closure) if isinstance(closure, ast.FunctionDef) else None
+    if not isinstance(outer, FUNCTIONS[:2]) or last not in closure.body:
+        return
+    frame = next((one for one in finding.frames if is_of(one, Spot(source.file, closure.lineno, outer.name))), None)
+    before = [one for one in source.block(closure) if one.lineno < closure.lineno]
+    needed, again = set(named(closure, ast.Load)), []
+    for one in reversed(before):  # what the loss is computed from, as far as it has a history
+        made = set(named(one, ast.Store)) if isinstance(one, ast.Assign) else set()
+        if made & needed and any(getattr(value_in(name, frame), "grad_fn", None) is not None for name in made):
+            needed |= set(named(one, ast.Load))
+            again.insert(0, one)
+    if not again or any(not source.alone(one) for one in again):
+        return
+    step = len(source.indent(last)) - len(source.indent(again[0]))
+    text = "".join(" " * step + line for one in again for line in source.lines(one).splitlines(keepends=True))
+    made = {name for one in again for name in named(one, ast.Store)}
+    rest = [one for one in source.block(closure) if one.lineno > closure.lineno]
+    rest += [one for one in before if one.lineno > again[0].lineno and one not in again]
+    used = any(made & set(named(one, ast.Load)) for one in rest)
+    start = source.whole(last)[0]
+    cut = [] if used else [(*source.whole(one), "") for one in again]
+    says = "Compute the loss in the closure: each call needs a graph of its own."
+    yield source.edit(says, (start, start, text), *cut)
 
 
 def in_init(finding, place):
@@ -418,13 +466,17 @@ def moved_out(source, inside, statement, target):
         if isinstance(one, ast.Attribute) and dotted(one) == dotted(target) and isinstance(one.ctx, ast.Load)
         and source.up(one, *FUNCTIONS) is not inside
     ]  # fmt: skip
-    if reads:
-        name = dotted(target).split(".")[-1]
+    name = dotted(target).split(".")[-1]
+    gone = (*source.whole(statement), stored or ("" if len(inside.body) > 1 else pad + "pass\n"))
+    says = "Compute it in each forward pass, and not once while the module is built: its graph is new each time."
+    readers = list({id(each): each for each in (source.up(one, *FUNCTIONS) for one in reads)}.values())
+    if len(readers) > 1 and all(isinstance(one.parent, ast.ClassDef) for one in readers):
+        indent = source.indent(inside)
+        lines = ["@property", f"def {name}(self):", f"    return {text.decode()}"]
+        put = "".join(f"{indent}{line}\n" for line in lines) + "\n"
+        start = source.before(min(readers, key=lambda one: one.lineno), "")[0]
+        yield source.edit(says, gone, (start, start, put))
+    elif reads:
         uses = source.up(reads[0], ast.stmt)
-        same = [one for one in reads if source.up(one, *FUNCTIONS) is source.up(reads[0], *FUNCTIONS)]
-        edits = [(*source.whole(statement), stored or ("" if len(inside.body) > 1 else pad + "pass\n"))]
-        edits += [source.swap(one, name) for one in same] + [source.before(uses, f"{name} = {text.decode()}")]
-        yield source.edit(
-            "Compute it in each forward pass, and not once while the module is built: its graph is new each time.",
-            *edits,
-        )
+        edits = [source.swap(one, name) for one in reads] + [source.before(uses, f"{name} = {text.decode()}")]
+        yield source.edit(says, gone, *edits)

@@ -40,7 +40,7 @@ def in_the_loop(finding, here, failed):
     summed = name or next((one for one in names if isinstance(statement.value, ast.BinOp)), "")
     passes = [one for one in calls_in(last, "backward") if dotted(getattr(one.func, "value", None)) == summed != ""]
     if name in names or summed in names and passes:
-        yield from of_a_sum(source, statement, summed, passes, loop)
+        yield from of_a_sum(source, statement, summed, passes)
         return shared
     reads = reads_in(statement, names)
     grown = set() if reads else grown_lists(statement, loop)
@@ -62,19 +62,20 @@ def grown_lists(statement, loop):
     return {one for one in reads & grown if one and one not in named(loop, ast.Store)}
 
 
-def of_a_sum(source, statement, name, passes, loop):
+def of_a_sum(source, statement, name, passes):
     """`total += loss; total.backward()`: the sum is for the log."""
     if isinstance(statement, ast.AugAssign):
         value, sign = statement.value, source.text(statement)[len(source.text(statement.target)) :].strip()[:1]
     else:
         sides = [one for one in (statement.value.left, statement.value.right) if dotted(one) != name]
         value, sign = sides[0], "+"
-    if passes and dotted(value):
-        swaps = (
-            source.swap(value, f"{source.closed(value)}.item()"),
-            source.swap(passes[0].func.value, source.text(value)),
-        )
-        yield source.edit(SUM, *swaps)
+    if passes:
+        loss, head = source.text(value), []
+        if not dotted(value):  # `total += f(x)`: the loss of this step gets a name
+            known = {one.id for one in ast.walk(source.scope(statement)) if isinstance(one, ast.Name)}
+            loss = "loss" if "loss" not in known else "this_loss"
+            head = [source.before(statement, f"{loss} = {source.text(value)}")]
+        yield source.edit(SUM, *head, source.swap(value, f"{loss}.item()"), source.swap(passes[0].func.value, loss))
         return
     zero = any(
         isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant) and name in map(dotted, one.targets)
@@ -100,6 +101,12 @@ def in_a_method(finding, here, there, shared):
     if not reads:
         return
     names = list(dict.fromkeys(map(dotted, reads)))
+    if source.file == finding.failed.file:
+        last = source.up(source.at(finding.failed), ast.stmt)
+        passes = [one for one in calls_in(last, "backward") if dotted(getattr(one.func, "value", None)) == names[0]]
+        if passes and isinstance(getattr(statement, "value", None), ast.BinOp):
+            yield from of_a_sum(source, statement, names[0], passes)
+            return
     if shared:
         source, last = source_of(there[1].file), None
         last = source.up(source.at(there[1]), ast.stmt)

@@ -109,9 +109,11 @@ def at_the_write(finding, place, line=None):
         yield source.edit(f"Let `{called(call)}` make a new tensor: leave `inplace=True` out.", *fixed)
     target = statement.target if isinstance(statement, ast.AugAssign) else None
     sign = SIGNS.get(type(statement.op).__name__) if target is not None else None
-    if target is not None and sign and not isinstance(target, ast.Subscript) and can_rebind(source, target):
+    yield from in_a_loop(source, statement, sign)
+    rebinds = is_container(source, target.value) if isinstance(target, ast.Subscript) else target is not None
+    if rebinds and sign and (isinstance(target, ast.Subscript) or can_rebind(source, target)):
         text = source.text(target)
-        new = f"{text} = {text} {sign} {source.closed(statement.value)}"
+        new = f"{text} = {text} {sign} {beside(source, sign, statement.value)}"
         yield source.edit(
             f"Make a new tensor: `{sign}` leaves what was saved alone, `{sign}=` writes to it.",
             source.swap(statement, new),
@@ -125,13 +127,64 @@ def at_the_write(finding, place, line=None):
     if isinstance(statement, ast.Assign) and isinstance(wrote, ast.Subscript):
         yield from mask_edits(source, statement, wrote)
     owner = base_of(wrote) if wrote is not None else None
-    if isinstance(owner, (ast.Name, ast.Attribute)) and dotted(owner) and can_rebind(source, owner):
+    if isinstance(owner, (ast.Name, ast.Attribute)) and dotted(owner) and is_container(source, owner):
+        inner = wrote
+        while isinstance(inner, ast.Subscript) and inner.value is not owner:
+            inner = inner.value
+        if inner is not wrote and source.alone(statement):  # kept[name][:, 0] = 0
+            text = source.text(inner)
+            yield source.edit(COPY, source.before(statement, f"{text} = {text}.clone()"))
+    elif isinstance(owner, (ast.Name, ast.Attribute)) and dotted(owner) and can_rebind(source, owner):
         name = source.text(owner)
         if source.alone(statement):
-            yield source.edit(
-                "Write to a copy: what was saved keeps its values.",
-                source.before(statement, f"{name} = {name}.clone()"),
-            )
+            yield source.edit(COPY, source.before(statement, f"{name} = {name}.clone()"))
+
+
+def beside(source, sign, value):
+    """The text of the right side of an operator: `0.1 * g` needs no brackets behind a plus."""
+    products = ast.Mult, ast.Div, ast.MatMult, ast.Pow
+    loose = sign in ("+", "-") and isinstance(value, ast.BinOp) and isinstance(value.op, products)
+    return source.text(value) if loose else source.closed(value)
+
+
+COPY = "Write to a copy: what was saved keeps its values."
+
+
+def is_container(source, owner):
+    """Whether a name or an attribute is a list or a dictionary, as far as the file says so."""
+    name = dotted(owner)
+    stores = {store for one in source.scope(owner).body for store in named(one, ast.Store)}
+    scope = source.scope(owner) if name in stores and "." not in name else source.tree
+    for one in ast.walk(scope) if name else ():
+        if isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None:
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            kinds = ast.Dict, ast.List, ast.DictComp, ast.ListComp
+            if name in map(dotted, targets):
+                if isinstance(one.value, kinds) or called(one.value) in ("dict", "list", "defaultdict", "OrderedDict"):
+                    return True
+    return False
+
+
+def in_a_loop(source, statement, sign):
+    """`for p, g in zip(fast, slopes): p -= lr * g` → `fast = [p - lr * g for p, g in zip(fast, slopes)]`."""
+    loop = statement.parent
+    if not isinstance(loop, ast.For) or loop.body != [statement] or loop.orelse or not source.alone(statement):
+        return
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(statement, ast.AugAssign) and sign:
+        value = beside(source, sign, statement.value)
+        name, new = dotted(statement.target), f"{source.text(statement.target)} {sign} {value}"
+    elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and METHOD.fullmatch(call.func.attr):
+        inner = ", ".join(source.text(one) for one in [*call.args, *call.keywords])
+        name, new = dotted(call.func.value), f"{source.text(call.func.value)}.{call.func.attr[:-1]}({inner})"
+    else:
+        return
+    several = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    lists = loop.iter.args if called(loop.iter) == "zip" else [loop.iter]
+    for one, held in zip(several, lists, strict=False):
+        if dotted(one) == name and isinstance(held, ast.Name) and can_rebind(source, held):
+            new = f"{held.id} = [{new} for {source.text(loop.target)} in {source.text(loop.iter)}]"
+            yield source.edit("Make new tensors: the list gets them, and what was saved stays.", source.swap(loop, new))
 
 
 def method_edits(source, statement, call):
@@ -177,6 +230,26 @@ def mask_edits(source, statement, target):
         new = f"{name} = {name}.masked_fill({source.text(index)}, {source.text(value)})"
         says = "Fill a new tensor, and leave the saved one alone."
         yield source.edit(says, source.swap(statement, new))
+
+
+def stacked(source, made, statement):
+    """`y = torch.zeros(n, d)`, `for i in range(n): y[i] = x` → a list, and torch.stack() behind the loop."""
+    loop, target = source.up(statement, ast.For), statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if loop is None or not isinstance(target, ast.Subscript) or made not in source.block(loop):
+        return
+    name, whole = dotted(target.value), "range" in source.text(loop.iter) or "enumerate" in source.text(loop.iter)
+    first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+    uses = [one for one in ast.walk(loop) if dotted(one) == name]
+    if not whole or dotted(target.slice) != dotted(first) or len(uses) != 1:
+        return
+    end = source.whole(loop)[1]
+    tail = "" if source.bytes[:end].endswith(b"\n") else "\n"
+    yield source.edit(
+        "Collect the parts in a list, and join them when they are all there.",
+        source.swap(made.value, "[]"),
+        source.swap(statement, f"{name}.append({source.text(statement.value)})"),
+        (end, end, f"{tail}{source.indent(loop)}{name} = torch.stack({name})\n"),
+    )
 
 
 def fills_a_buffer(place):

@@ -4,9 +4,11 @@ import functools
 import linecache
 import os
 import re
+import traceback
 from dataclasses import dataclass, field
 
 from backscope.explaining.report import Explanation, told
+from backscope.explaining.rows import rows
 from backscope.graph.node_facts import sequence_nr
 from backscope.graph.tensor_facts import is_tensor
 from backscope.pictures.draw import names_in, snapshot
@@ -166,6 +168,8 @@ def find(error, recorder):
     is_none = finding.row is not None and finding.row.key == "grad is None" and place is not None
     if is_none and ".grad" not in linecache.getline(place.file, place.line):
         finding.explanation.row = None  # None of another kind
+    if finding.row is not None and finding.row.key == "write too wide" and "_functorch" in files_of(error):
+        finding.explanation.row = next(row for row in rows() if row.key == "vmap write")
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
         finding.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
     if finding.row is not None:
@@ -178,6 +182,11 @@ def find(error, recorder):
                 finding.notes.append(f"Not all was found out: {type(fault).__name__}: {fault}")
     finding.explanation.facts |= finding.facts
     return finding
+
+
+def files_of(error):
+    """The names of the files that an error went through, as one text."""
+    return " ".join(frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def of_a_child(finding, child):
@@ -376,7 +385,8 @@ def tell_cut(finding, tensors):
     recorder = finding.recorder
     cuts = [recorder.cuts[id(one)][1] for one in tensors if not one.requires_grad and id(one) in recorder.cuts]
     made = next((cut for cut in cuts if cut.name in MAKERS), None)
-    numbers = {cut.place: cut for cut in (made.numbers if made else recorder.numbers_before) if cut.place is not None}
+    out = [cut for cut in (made.numbers if made else recorder.numbers_before) if cut.place is not None]
+    numbers = {cut.place: cut for cut in [cut for cut in out if not cut.whole] or out}
     if cuts:
         finding.cut = made or cuts[0]
     if made is not None and not numbers and made.place is not None:

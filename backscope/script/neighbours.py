@@ -3,9 +3,10 @@
 import ast
 import gc
 import inspect
+import re
 
 from backscope.script.blocks import function_at, switches
-from backscope.script.source import FUNCTIONS, base_of, called, calls_in, dotted, named, source_of, value_in
+from backscope.script.source import FUNCTIONS, base_of, called, calls_in, dotted, enclosing, named, source_of, value_in
 
 FAULTS = (OSError, SyntaxError, AttributeError, KeyError, IndexError, TypeError, ValueError)
 
@@ -30,15 +31,19 @@ def line_at(role, file, node, function, what):
 # --- custom Functions -----------------------------------------------------------------------------------------------
 
 
-def function_of(finding, name):
-    """The custom Function whose node has this name: `FBackward` is that of F. None if it is not alive."""
+def functions_of(finding):
+    """The custom Functions of the user's that are alive."""
     stack = list(finding.recorder.torch.autograd.Function.__subclasses__())
     while stack:
         one = stack.pop()
-        if name in (one.__name__ + "Backward", one.__name__) and not one.__module__.startswith("torch."):
-            return one
+        if not one.__module__.startswith("torch."):
+            yield one
         stack.extend(one.__subclasses__())
-    return None
+
+
+def function_of(finding, name):
+    """The custom Function whose node has this name: `FBackward` is that of F. None if it is not alive."""
+    return next((one for one in functions_of(finding) if name in (one.__name__ + "Backward", one.__name__)), None)
 
 
 def method_of(function, name):
@@ -277,42 +282,181 @@ def ddp_parameters(finding):
                 return
 
 
+NORMS = {"_g": "weight_norm", "_u": "spectral_norm", "_mask": "prune"}  # what makes `weight` a computed tensor
+
+
 def stored_result(finding):
-    """deepcopy(): which attribute of which module holds a tensor with a history, and the line that put it there."""
-    for module in finding.names.modules.values():
-        for name, value in vars(module).items():
-            if isinstance(value, finding.recorder.tensor) and value.grad_fn is not None:
-                path = finding.names.of(module)
-                finding.facts["kept"] = name
-                failed = finding.line("failed")
-                of = f"the {type(module).__name__}" + (f" at `{path}`" if path else "")
-                if failed is not None:
-                    failed.more.append(f"the attribute `{name}` of {of} holds a tensor with a history")
-                finding.facts["cures"] = [
-                    f"Keep the values only: `self.{name} = ….detach()`.",
-                    f"Or set `{name}` to None before the copy.",
-                ]
-                for file in finding.files:
-                    source = source_of(file)
-                    for one in ast.walk(source.tree):
-                        stores = named(one, ast.Store) if isinstance(one, ast.Assign) else []
-                        if any(each.endswith("." + name) for each in stores):
-                            what = f"`{name}` was kept here, with its history"
-                            finding.lines.insert(0, line_at("kept", file, one, function_at(source, one), what))
-                            finding.found["stored"] = source, one, name
-                            return
-                return
+    """deepcopy(): which attribute of what holds a tensor with a history, and the line that built or kept it."""
+    holder, path, tensor = copied(finding)
+    if tensor is None:
+        return
+    name = next((one for one in path[::-1] if not one.isdigit()), "")
+    known = finding.names.of(holder)
+    of = f"the {type(holder).__name__}" + (f" at `{known}`" if known else "")
+    failed = finding.line("failed")
+    if failed is not None:
+        failed.more.append(f"the attribute `{name}` of {of} holds a tensor with a history")
+    finding.facts["kept"] = name
+    finding.found["path"] = path
+    held = set(getattr(holder, "_parameters", ())) | set(getattr(holder, "_buffers", ()))
+    makers = [by for ending, by in NORMS.items() if name + ending in held]
+    if makers:
+        return computed_weight(finding, holder, name, makers[0])
+    finding.facts["cures"] = [
+        f"Keep the values only: `self.{name} = ….detach()`.", f"Or set `{name}` to None before the copy.",
+    ]  # fmt: skip
+    call = finding.recorder.call_of(tensor.grad_fn)
+    place = call[1] if call is not None else None
+    kept = [(source, one) for source, one in keepings(finding, name)]
+    kept.sort(key=lambda one: not (place is not None and (one[0].file, one[1].lineno) == (place.file, place.line)))
+    if kept:
+        source, one = kept[0]
+        what = f"`{name}` was kept here, with its history"
+        finding.lines.insert(0, line_at("kept", source.file, one, function_at(source, one), what))
+        finding.found["stored"] = source, one, name
+    elif place is not None:
+        from backscope.script.findings import at
+
+        finding.lines.insert(0, at("kept", place, f"this line made what `{name}` holds"))
 
 
-def attention_line(finding):
-    """The newest line that ran fused attention."""
+def copied(finding):
+    """(the object, the way from what deepcopy() was given, the tensor) where deepcopy() met a tensor with a history."""
+    step, path, holder, tensor = finding.error.__traceback__, [], None, None
+    while step is not None:
+        name, held = step.tb_frame.f_code.co_name, step.tb_frame.f_locals
+        if name == "_deepcopy_dict":
+            path.append(str(held.get("key")))
+        elif name in ("_deepcopy_list", "_deepcopy_tuple"):
+            path.append("0")
+        elif name == "_reconstruct":
+            holder = held.get("x")
+        elif name == "__deepcopy__":
+            one = held.get("self")
+            tensor = one if isinstance(one, finding.recorder.tensor) else None
+            holder = holder if tensor is not None else one  # a class with a __deepcopy__ of its own
+        step = step.tb_next
+    return holder, [one for one in path if one not in ("_modules", "_parameters", "_buffers")], tensor
+
+
+def keepings(finding, name):
+    """(Source, statement) of what puts tensors into an attribute: `self.x = …`, `self.x[i] = …`, `self.x.append(…)`."""
+    for file in finding.files:
+        source = source_of(file)
+        for one in ast.walk(source.tree):
+            if isinstance(one, ast.Assign) and not isinstance(one.value, (ast.Constant, ast.List, ast.Dict)):
+                stores = [*named(one, ast.Store), *(dotted(base_of(each)) for each in one.targets)]
+            elif called(one) in ("append", "extend", "setdefault", "register_buffer"):
+                given = [each.value for each in one.args if isinstance(each, ast.Constant)]
+                stores = [f".{each}" for each in given] or [dotted(base_of(one.func.value))]
+                one = source.up(one, ast.stmt)
+            else:
+                continue
+            if any(each.endswith("." + name) for each in stores):
+                yield source, one
+
+
+def computed_weight(finding, holder, name, by):
+    """weight_norm, spectral_norm and prune keep the parameter elsewhere; `weight` is computed, and not a leaf."""
+    built = finding.recorder.built.get(id(holder))
+    place = built[1] if built is not None and built[0]() is holder else None
+    finding.facts["cures"] = [
+        f"`torch.nn.utils.parametrizations.{by}` in place of `torch.nn.utils.{by}`: it computes `{name}` when it is "
+        "read, and keeps none."
+        if by != "prune"
+        else f"`torch.nn.utils.prune.remove(module, {name!r})` before the copy, once pruning is over.",
+        "Or build a second model, and have it load the first one's state: `twin.load_state_dict(net.state_dict())`.",
+    ]
+    calls = []
+    for file in finding.files:
+        source = source_of(file)
+        for one in calls_in(source.tree):
+            if by in (called(one), dotted(one.func).split(".")[-2:][0]):
+                calls.append((source, one))
+    if place is not None:
+        calls.sort(key=lambda one: (one[0].file, one[1].lineno) != (place.file, place.line))
+    for source, call in calls[:1]:
+        what = f"{by} computes `{name}` anew for each forward pass, and keeps the result in the module"
+        finding.lines.insert(0, line_at("kept", source.file, call, function_at(source, call), what))
+        finding.found["computed"] = by, sorted({one[0].file for one in calls})
+
+
+# --- derivatives of derivatives --------------------------------------------------------------------------------------
+
+
+def flat(name):
+    """`gridsampler2d` of GridSampler2DBackward0 and of aten::grid_sampler_2d_backward."""
+    return re.sub(r"(?:backward)?\d?$", "", name.rpartition(":")[2].lower().strip("'").replace("_", ""))
+
+
+def underived(finding):
+    """The newest line that ran the operation whose derivative is missing; "ran" is the role of its Line."""
+    from backscope.script.findings import at, nodes_behind
+
+    recorder, wanted = finding.recorder, flat(finding.explanation.facts.get("op", ""))
+    names = {wanted} if wanted else set()
+    if finding.row.key == "second derivative of attention":
+        names |= {"scaleddotproductattention", "multiheadattentionforward"}
+    once = [one for one in functions_of(finding) if is_once(one)]
+    if finding.row.key == "once differentiable":
+        behind = {node.name() for node in nodes_behind(finding.roots)}
+        once = [one for one in once if one.__name__ + "Backward" in behind] or once
+        names = {flat(one.__name__) for one in once}
+    calls = [call for strand in recorder.all_strands for call in reversed(strand.calls) if call[1] is not None]
+    ran = next((call for call in calls if {flat(call[0]), flat(call[3])} & names), None)
+    if ran is not None:
+        said = "ran here" if finding.row.key != "no derivative" else "ran here: its backward has no derivative"
+        what = "fused attention" if "attention" in finding.row.key else ran[0]
+        finding.lines.insert(0, at("ran", ran[1], f"{what} {said}"))
+    for one in once[:1] if finding.row.key == "once differentiable" else ():
+        source, method = method_of(one, "backward")
+        marks = [each for each in method.decorator_list if "once_differentiable" in source.text(each)]
+        if marks:
+            where = f"{one.__qualname__}.backward"
+            what = "the mark says that this backward is not differentiated"
+            finding.lines.insert(0, line_at("marked", source.file, marks[0], where, what))
+            finding.found["marked"] = source, marks[0], method
+
+
+def is_once(function):
+    source, method = method_of(function, "backward")
+    return method is not None and any("once_differentiable" in source.text(one) for one in method.decorator_list)
+
+
+# --- optimizers and scalers ------------------------------------------------------------------------------------------
+
+
+def scaler_order(finding):
+    """unscale_() was called twice: the line of the other call."""
+    from backscope.script.places import Spot
+
+    failed = finding.line("failed")
+    word = re.match(r"(unscale_|step)\(\) (?:has already been|is being) called", finding.message)
+    if failed is None or word is None:
+        return
+    for file in finding.files:
+        source = source_of(file)
+        for call in calls_in(source.tree, word[1]):
+            owner = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+            if "scaler" in owner.lower() and (file, call.lineno) != (failed.file, failed.number):
+                line = line_at("first", file, call, function_at(source, call), f"{word[1]}() is called here, too")
+                line.place = Spot(file, call.lineno, line.function)
+                finding.lines.insert(0, line)
+
+
+def computed_leaf(finding):
+    """An optimizer was given a tensor that was computed: the line that computed it."""
     from backscope.script.findings import at
 
-    for strand in finding.recorder.all_strands:
-        for name, place, _, _ in reversed(strand.calls):
-            if place is not None and name in ("scaled_dot_product_attention", "multi_head_attention_forward"):
-                finding.lines.insert(0, at("attends", place, "fused attention ran here"))
-                return
+    step = finding.error.__traceback__
+    while step is not None:
+        held = step.tb_frame.f_locals
+        one = held.get("param") if step.tb_frame.f_code.co_name == "add_param_group" else None
+        if isinstance(one, finding.recorder.tensor) and one.grad_fn is not None:
+            call = finding.recorder.call_of(one.grad_fn)
+            if call is not None and call[1] is not None:
+                finding.lines.insert(0, at("made", call[1], "this line computed the tensor: it is no leaf"))
+        step = step.tb_next
 
 
 def expanded_parameter(finding):
@@ -370,6 +514,72 @@ def own_hook(finding):
         finding.lines.insert(0, line)
 
 
+def under_vmap(finding):
+    """The line that calls vmap; of a write also the line that made what it writes to, without samples."""
+    from backscope.script.edits_of_writes import target_of
+
+    source = source_of(finding.failed.file)
+    node = source.at(finding.failed)
+    statement = source.up(node, ast.stmt)
+    target = target_of(source, node, statement) if finding.row.key == "vmap write" else None
+    name = dotted(base_of(target)) if target is not None else ""
+    for one in ast.walk(source.scope(statement)) if name else ():
+        if isinstance(one, ast.Assign) and name in map(dotted, one.targets) and one.lineno < statement.lineno:
+            if calls_in(one.value, "zeros", "ones", "empty", "full", "tensor"):
+                what = f"`{name}` was made here: one for all samples"
+                finding.lines.insert(0, line_at("made", source.file, one, function_at(source, one), what))
+                finding.found["shared"] = one
+    outwards = {(one.file, one.key) for one in finding.failed.outwards}
+    found = []
+    for file in finding.files:
+        source = source_of(file)
+        found += [(source, call) for call in calls_in(source.tree, "vmap") if call.args]
+    found.sort(key=lambda one: not any(file == one[0].file and around(one, key) for file, key in outwards))
+    for source, call in found[:1]:
+        finding.lines.append(line_at("vmap", source.file, call, function_at(source, call), "vmap is called here"))
+        finding.found["vmap"] = source, call
+
+
+def around(found, key):
+    """Whether a call stands in the function of a key; see places.py."""
+    source, call = found
+    return enclosing(source.file, call.lineno) == key[1:]
+
+
+def unused_input(finding):
+    """grad() for an input that the output does not hang on: the line where a copy without history was used."""
+    source = source_of(finding.failed.file)
+    statement = source.up(source.at(finding.failed), ast.stmt)
+    cut = unhistoried(source, statement)
+    if cut is not None:
+        what = "a copy without history is used here: the way to the input ends"
+        finding.lines.insert(0, line_at("cut", source.file, cut, finding.failed.function, what))
+
+
+def unhistoried(source, statement):
+    """`x.detach()` or `x.data`, of an input of the grad() in a statement, in the same function; None without one."""
+    call = next(iter(calls_in(statement, "grad")), None)
+    inputs = next((one.value for one in call.keywords if one.arg == "inputs"), None) if call is not None else None
+    inputs = inputs if inputs is not None or call is None else call.args[1] if len(call.args) > 1 else None
+    names = set(named(inputs, ast.Load)) if inputs is not None else set()
+    for one in ast.walk(source.scope(statement)):
+        cut = called(one) == "detach" and isinstance(one.func, ast.Attribute)
+        if (cut or isinstance(one, ast.Attribute) and one.attr == "data") and dotted(base_of(one)) in names:
+            return one
+    return None
+
+
+def loss_of_many(finding):
+    """backward() on several numbers: the line that computed them, where that is another one."""
+    from backscope.script.findings import at
+
+    for node in finding.roots[:1]:
+        call = finding.recorder.call_of(node)
+        failed = finding.failed
+        if call is not None and call[1] is not None and (call[1].file, call[1].line) != (failed.file, failed.line):
+            finding.lines.insert(0, at("made", call[1], "this line made what backward() was called on"))
+
+
 KINDS = {
     "hook size": own_hook,
     "hook count": own_hook,
@@ -390,7 +600,16 @@ KINDS = {
     "ddp unfinished": ddp_parameters,
     "ddp ready twice": ddp_parameters,
     "deepcopy": stored_result,
-    "second derivative of attention": attention_line,
+    "second derivative of attention": underived,
+    "no derivative": underived,
+    "once differentiable": underived,
+    "scaler": scaler_order,
+    "optimizer non-leaf": computed_leaf,
+    "vmap write": under_vmap,
+    "vmap value": under_vmap,
+    "vmap random": under_vmap,
+    "unused": unused_input,
+    "not a scalar": loss_of_many,
     "overlaps itself": expanded_parameter,
     "checkpoint changed": second_run,
 }

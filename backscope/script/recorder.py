@@ -85,7 +85,7 @@ class Recorder:
         self.cuts = {}  # id of a living tensor -> (weak reference to it, the Cut that it comes from)
         self.numbers_out = deque(maxlen=3)  # Cuts since the last pass whose result is no tensor: item(), numpy()
         self.numbers_before = ()  # the same, when the newest pass began
-        self.passes = deque(maxlen=4)  # (place, nodes it starts from) of the last passes that free what they used
+        self.passes = deque(maxlen=12)  # (place, nodes it starts from): of each place the last two that free memory
         self.first_step = None  # the newest node when an optimizer stepped for the first time
         self.flagged = {}  # id of a living tensor -> (weak reference to it, where it was told to require grad)
         self.built = {}  # id of a living module -> (weak reference to it, where it was made)
@@ -412,7 +412,8 @@ class Recorder:
         results = [result] if is_tensor else [] if out else [one for one in result if isinstance(one, self.tensor)]
         if cut is name or out:
             floats = not results or results[0].is_floating_point() or results[0].is_complex()
-            cut = Cut(name, self.place(frame), self.torch.is_grad_enabled(), not floats)
+            whole = not floats or cut is not name and cut.whole
+            cut = Cut(name, self.place(frame), self.torch.is_grad_enabled(), whole)
         if out:
             self.numbers_out.append(cut)
         for one in results:
@@ -442,11 +443,14 @@ class Recorder:
             # Nodes, which hold no tensor any more when the pass is over.
             nodes = [node_of(tensor) for tensor, _ in self.versions(given)]
             roots = [node for node in nodes if node is not None]
+            same = [one for one in self.passes if one[0] == place]
+            if len(same) > 1:  # those of an inner loop do not push out the others
+                self.passes.remove(same[0])
             self.passes.append((place, roots))
 
     def look_at_costs(self):
         """Rest where recording costs too much: errors of autograd come in the first passes, costs in all."""
-        self.walked += 1
+        self.walked += not adapter("torch").is_transformed()
         now = time.process_time()
         if self.walked == 2:
             self.since, self.met = now, 0

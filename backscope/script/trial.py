@@ -108,6 +108,7 @@ class Trials:
             "script": options.script, "module": options.module, "rest": rest, "files": finding.files,
             "target": recorder.walked if in_a_pass else recorder.walked + 1,
             "keep": "a second time" in finding.message or recorder.first_step is not None,
+            "freed": "a second time" in finding.message,
         }  # fmt: skip
         self.limit = 20 + 4 * seconds
         print(
@@ -126,7 +127,7 @@ class Trials:
         if tried["end"].startswith("refused"):
             return Verdict("refused", f"not tried to the end: {tried['end'].removeprefix('refused: ')}")
         usable = reference if len(reference["passes"]) >= self.spec["target"] else None
-        verdict = compared(usable, tried, self.spec["target"])
+        verdict = compared(usable, tried, self.spec["target"], self.spec["freed"])
         if verdict.word in ("other", "silenced") and usable is not None:
             again = self.run("reference", {})
             if compared(reference, again, self.spec["target"]).word != "right":
@@ -191,13 +192,18 @@ def apart(one, two):
     return most / scale if scale else (0.0 if not most else float("inf"))
 
 
-def compared(old, new, target):
-    """The Verdict on a run, beside the reference or, where there is none, alone."""
+def compared(old, new, target, freed=False):
+    """The Verdict on a run, beside the reference or, where there is none, alone.
+
+    freed: the reference has kept a graph that was freed. Often the cure is to compute less than that, or anew.
+    """
     if new["end"] != "passed" and len(new["passes"]) < target:
         return Verdict("raises", f"does not get past it: {new['end']}")
     later = "" if new["end"] == "passed" else f" (a later pass ends: {new['end']})"
     if old is None:
         steps = [step["grads"] for step in new["steps"] if step["passes"] >= target]
+        if not steps and len(new["passes"]) < target:
+            return Verdict("unknown", "runs to its end, without a backward pass of its own: no gradient is seen")
         held = steps[0] if steps else new["passes"][target - 1]["grads"]
         missing = [name for name, gradient in held if gradient is None]
         which = f"; {names_of(missing)} {'has' if len(missing) == 1 else 'have'} none" if missing else ""
@@ -217,6 +223,12 @@ def compared(old, new, target):
     worst = max(((name, apart(one, two)) for name, one, two in found), key=lambda one: one[1])
     if worst[1] > CLOSE:
         bad = len({name for name, one, two in found if apart(one, two) > CLOSE})
+        if freed:
+            return Verdict(
+                "other",
+                f"runs; {bad} of {many} gradients differ from those through the old graph, had it been kept ("
+                f"{worst[0]} most, by {worst[1]:.0%}): the edit leaves a part of it out, or computes it anew{later}",
+            )
         return Verdict(
             "other",
             f"runs, but {bad} of {many} gradients are not those of what forward computed; most apart is {worst[0]}, "
@@ -384,12 +396,13 @@ class Run:
     # --- passes and steps ---
 
     def counted(self, run):
+        transformed = adapter("torch").is_transformed
         signature = inspect.signature(run)
         first = next(iter(signature.parameters))
 
         @functools.wraps(run)
         def call(tensors, *args, **kwargs):
-            outermost = not self.inside
+            outermost = not self.inside and not transformed()  # torch.func's passes are its own
             if outermost and self.spec["kind"] == "reference" and self.spec["keep"]:
                 bound = dict(signature.bind(tensors, *args, **kwargs).arguments) | {"retain_graph": True}
                 tensors, args, kwargs = bound.pop(first), (), bound

@@ -85,6 +85,10 @@ COMPILED = """
 RuntimeError: This backward function was compiled with non-empty donated buffers which requires create_graph=False and
 retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls,
 or set torch._functorch.config.donated_buffer=False to disable donated buffer."""
+COMPILE = (
+    'f = torch.exp; f = torch.compile(f, backend="BACKEND"); '
+    "torch.autograd.grad(f(x).sum(), x, create_graph=True)[0].sum().backward()"
+)
 SCORES = "z = x * (1 + 1j); "
 CURES = [  # row, a program that fails (or its message, where it needs a GPU or a compiler), programs with the cure
     ("not a tensor", "x.sum().item().backward()", ["loss = x.sum(); loss.backward(); loss.item()"]),
@@ -181,6 +185,23 @@ CURES = [  # row, a program that fails (or its message, where it needs a GPU or 
             EMBED.replace("HOW", "False").replace("WHICH", "torch.optim.Adam"),
             EMBED.replace("HOW", "True").replace("WHICH", "torch.optim.SparseAdam"),
         ],
+    ),
+    (
+        "func and checkpoint",
+        "from torch.utils.checkpoint import checkpoint\n"
+        "torch.func.grad(lambda a: checkpoint(torch.sin, a, use_reentrant=False).sum())(torch.ones(3))",
+        ["torch.func.grad(lambda a: torch.sin(a).sum())(torch.ones(3))"],
+    ),
+    (
+        "compiled double backward",
+        COMPILE.replace("BACKEND", "aot_eager"),
+        [COMPILE.replace("BACKEND", "eager"), COMPILE.replace("f(x)", "torch.exp(x)").replace("BACKEND", "eager")],
+    ),
+    (
+        "overwritten by a CUDA graph",
+        "RuntimeError: Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. "
+        'Stack trace: File "a.py", line 7, in f',
+        ["first = x.exp().clone(); second = x.exp(); (first + second).sum().backward()"],
     ),
     ("donated buffers", COMPILED, ["y = x.exp().sum(); (y + y).backward()"]),
     (

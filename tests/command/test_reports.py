@@ -13,7 +13,8 @@ HERE = Path(__file__).parent / "reports"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run in forked processes")
 ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first", "CUT": "cut",
          "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined", "RETURNS": "returns", "KEPT": "kept",
-         "HOOK": "hook", "ATTENDS": "attends", "FROZEN": "frozen"}  # fmt: skip
+         "HOOK": "hook", "RAN": "ran", "FROZEN": "frozen", "MARKED": "marked",
+         "VMAP": "vmap"}  # fmt: skip
 SAID = {  # script -> what stands in the explanation
     "own_wrapper": ("called from", "a view of the parameter `head.weight`"),
     "list_into_numpy": (", through numpy/", ".item()"),
@@ -43,6 +44,26 @@ SAID = {  # script -> what stands in the explanation
     "loss_as_number": ("a thing of type float", "torch.zeros(4, 1))"),
     "growing_list": ("seen = [each.detach() for each in seen]",),
     "hook_of_a_layer": ("this hook gave it back",),
+    "weight_norm_copied": ("nn.utils.parametrizations.weight_norm(layer)", "the Linear at"),
+    "kept_in_a_list": ("model.kept = [one.detach() for one in model.kept]",),
+    "forces_of_distances": ("use_mm_for_euclid_dist", "its backward has no derivative"),
+    "marked_once": ("take the mark away",),
+    "branch_under_vmap": ("return torch.where(height.sum() < 0, -50 * height, torch.zeros_like(height))",),
+    "index_under_vmap": ("codes[nearest[None]][0]",),
+    "slots_under_vmap": ("path.append(x)", "path = torch.stack(path)"),
+    "sum_under_vmap": ("A function under vmap writes in place", "total = total + (weight * one).sum()"),
+    "unscaled_twice": ("The gradients are unscaled already",),
+    "computed_leaf": (".detach().requires_grad_()",),
+    "loss_of_each_sample": ("fabric.backward(loss.mean())",),
+    "penalty_of_a_copy": ("critic(mixed.clone())",),
+    "fast_weights": ("fast = [w - 0.1 * g for w, g in zip(fast, slopes, strict=True)]",),
+    "loss_before_the_closure": ("Compute the loss in the closure",),
+    "fake_handed_over": ("critic_step(fake.detach())",),
+    "scale_made_once": ("@property", "return nn.functional.softplus(self.rho)"),
+    "kept_sum": ("loss = self.net(x).pow(2).mean() / 4", "self.total + loss.item()"),
+    "kept_in_a_dict": ('kept["out"] = kept["out"] / output.norm()',),
+    "rows_shortened": ("items.weight.T.clone()",),
+    "inner_passes_between": (),
     "off_for_good": ("also after this function has returned", "with torch.no_grad():"),
 }
 

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 def critic(x):
     q = x.view(1, 2, 4, 8)
-    return F.scaled_dot_product_attention(q, q, q).mean()  # ATTENDS
+    return F.scaled_dot_product_attention(q, q, q).mean()  # RAN
 
 
 x = torch.randn(64, requires_grad=True)

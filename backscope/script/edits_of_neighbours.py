@@ -18,7 +18,7 @@ from backscope.script.source import (
 )
 
 FAULTS = OSError, SyntaxError
-ATTENTION = "torch.nn.attention"  # for a line in the user's file
+ATTENTION, UTILS = "torch.nn.attention", "torch.nn.utils"  # for lines in the user's file
 
 
 def calls_of(finding, *names):
@@ -218,13 +218,13 @@ def of_a_computed_weight(finding):
     for file in files if by != "prune" else ():
         source, edits = source_of(file), []
         for one in ast.walk(source.tree):
-            if isinstance(one, ast.ImportFrom) and one.module == "torch.nn.utils":
+            if isinstance(one, ast.ImportFrom) and one.module == UTILS:
                 words = [source.text(each) for each in one.names]
                 ours = [each for each in words if each.split()[0] == by]
                 rest = [each for each in words if each not in ours]
                 if ours:
-                    kept = f"from torch.nn.utils import {', '.join(rest)}\n{source.indent(one)}" if rest else ""
-                    edits.append(source.swap(one, f"{kept}from torch.nn.utils.parametrizations import {ours[0]}"))
+                    kept = f"from {UTILS} import {', '.join(rest)}\n{source.indent(one)}" if rest else ""
+                    edits.append(source.swap(one, f"{kept}from {UTILS}.parametrizations import {ours[0]}"))
             elif isinstance(one, ast.Attribute) and one.attr == by and dotted(one).endswith(f"utils.{by}"):
                 edits.append(source.swap(one, f"{source.text(one.value)}.parametrizations.{by}"))
         if edits:

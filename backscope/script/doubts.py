@@ -6,12 +6,19 @@ Each doubt is said once, with the line that it is about. Where nothing is doubtf
 import sys
 import weakref
 
+from backscope.script import habits
+from backscope.script.drops import Drops
 from backscope.script.findings import at
 from backscope.script.histories import Histories, graph_of
 from backscope.script.lives import Lives
 from backscope.script.models import Models, Names, in_words
-from backscope.script.places import CHOSEN, OWN
+from backscope.script.passes import Passes
+from backscope.script.places import CHOSEN, OWN, Spot
+from backscope.script.shared import Shared
 from backscope.script.watching import Ears, Watcher
+
+FIRST = 3  # passes whose files are read
+LOOKED = {2**n for n in range(2, 12)}  # steps at which is looked for a best model that is the living one
 
 
 class Doubts(Watcher):
@@ -20,6 +27,7 @@ class Doubts(Watcher):
     def __init__(self, torch, recorder):
         self.torch, self.recorder = torch, recorder
         self.found, self.said = {}, set()  # key -> Lines; what was said of which line
+        self.running = False  # while backward() runs
         self.hidden = []  # writes through .data since the last pass
         self.norms = {}  # since the last pass: memory of running statistics -> (newest node, place) of batch_norm
         self.stepped_at = -1  # the newest node at the last optimizer step
@@ -34,8 +42,11 @@ class Doubts(Watcher):
         self.last_step, self.all_missed = None, set()  # places of steps; of those without any gradient
         self.graph, self.roots = ({}, {}), []  # nodes and leaves of the pass that begins, and the nodes it starts from
         self.names = Names(self)
-        self.lives, self.histories, self.models = Lives(self), Histories(self), Models(self)
-        self.parts = self.lives, self.histories, self.models
+        self.lives, self.models, self.inside, self.drops = Lives(self), Models(self), Passes(self), Drops(self)
+        self.shared, self.histories = Shared(self), Histories(self)
+        self.parts = self.lives, self.histories, self.models, self.inside, self.drops, self.shared
+        self.files = set()  # the user's files that run passes
+        self.best = {}  # file -> what habits.kept_best() found
         self.handles, self.ears = [], Ears(recorder)
 
     def __enter__(self):
@@ -49,6 +60,9 @@ class Doubts(Watcher):
 
         def step_ends(optimizer, args, kwargs):
             self.stepping = 0
+            if self.lives.moving:
+                with self.torch._C.DisableTorchFunction():
+                    self.recorder.guarded(self.lives.after_step)
 
         hooks = optimizers.register_optimizer_step_pre_hook, optimizers.register_optimizer_step_post_hook
         self.handles[:] = [hook(told) for hook, told in zip(hooks, (step_begins, step_ends), strict=True)]
@@ -70,17 +84,32 @@ class Doubts(Watcher):
 
     def lines(self, whole=True):
         """What is doubtful, now that the script is over; after half a script a gradient may be still to come."""
+        for file in self.files:
+            for line, text in habits.never_called(file):
+                self.say(("called", file, line), self.spot(file, line, ""), f"this calls nothing: {text}()")
+        if any("zero_grad()" in lines[0].what for key, lines in self.found.items() if key[0] == "called"):
+            self.found = {key: lines for key, lines in self.found.items() if key[0] != "grad"}  # its consequence
         self.lives.judge()
         self.models.judge()
-        causes, places = {}, {}
-        for one in self.without.values() if whole else ():
+        self.inside.judge()
+        self.drops.judge()
+        nothing = [lines[0] for key, lines in self.found.items() if key[0] in ("root", "assigned")]
+        causes, places, dropped = {}, {}, {}
+        for key, one in self.without.items() if whole else ():
             if one.cause is not None:
                 causes.setdefault(one.cause.place, []).append(one)
+            elif (line := self.drops.cause(key)) is not None and not (nothing and one.place in self.all_missed):
+                dropped.setdefault(line, []).append(one)
             else:
                 places.setdefault(one.place, []).append(one)
         for place, missed in causes.items():
             self.say_cause(place, missed)
-        nothing = [lines[0] for key, lines in self.found.items() if key[0] in ("root", "assigned")]
+        for place, missed in dropped.items():
+            self.say(
+                ("loss", place), place,
+                "this loss is computed and dropped: no pass starts from it, and no gradient has ever reached "
+                f"{in_words([one.name for one in missed])}",
+            )  # fmt: skip
         late = [
             lines for key, lines in self.found.items() if key[0] == "owner" and "after the optimizer" in lines[0].what
         ]
@@ -135,6 +164,16 @@ class Doubts(Watcher):
         """Whether a frame runs code of the user's, or of a library that is neither PyTorch's nor Python's."""
         return self.recorder.rank(frame.f_code.co_filename) in (OWN, CHOSEN)
 
+    def in_words(self, names):
+        return in_words(list(dict.fromkeys(names)))
+
+    def is_own(self, file):
+        return self.recorder.rank(file) == OWN
+
+    def spot(self, file, line, name):
+        """A line that was read, and not seen running."""
+        return Spot(file, line, name)
+
     def key(self, frame):
         """Who started a pass: the user's lines, at most three."""
         found = []
@@ -181,8 +220,9 @@ class Doubts(Watcher):
 
     def after_optimizer(self, frame, result, optimizer, *args, **kwargs):
         """An optimizer was made."""
-        self.number_of(optimizer)
-        self.owned.update(id(p) for group in optimizer.param_groups for p in group["params"])
+        ids = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        self.owned |= ids
+        self.models.after_optimizer(self.number_of(optimizer), optimizer, frozenset(ids), self.place(frame))
 
     # --- what the recorder tells ---
 
@@ -190,6 +230,9 @@ class Doubts(Watcher):
         if write.through_data:
             self.hidden.append(write)
             del self.hidden[:-1000]
+
+    def after_pass(self, given):
+        self.running = False
 
     def after_norm(self, statistics, place):
         """batch_norm() ran in training mode: it writes to its running statistics, and their counters do not move."""
@@ -207,9 +250,12 @@ class Doubts(Watcher):
     def before_pass(self, given, kwargs, place, frame):
         """backward() or grad() is about to run."""
         self.passes += 1
+        self.running = place is not None and frame.f_code.co_name != "grad"
         self.graph, self.roots = ({}, {}), []
         if self.recorder.rests:
             return
+        if place is not None and self.passes <= FIRST:
+            self.files.update(one.file for one in place.outwards)
         roots = [one for one in self.tensors(given)]
         self.roots = [root.grad_fn for root in roots]
         self.graph = graph_of(self.roots)
@@ -291,15 +337,17 @@ class Doubts(Watcher):
 
     def saved(self, node):
         """The memories of what a node has saved."""
-        found = set()
+        return {self.recorder.memory(one) for one in self.saved_by(node)}
+
+    def saved_by(self, node):
+        """The tensors that a node has saved."""
         for name in dir(node):
             if name.startswith("_saved_") or name == "saved_tensors":
                 try:
                     held = getattr(node, name)
                 except Exception:
                     continue
-                found.update(self.recorder.memory(one) for one in self.tensors([held]))
-        return found
+                yield from self.tensors([held])
 
     # --- what optimizers tell ---
 
@@ -313,6 +361,10 @@ class Doubts(Watcher):
         ids = set(map(id, parameters))
         self.owned |= ids
         self.lives.before_step(number, optimizer, place)
+        self.inside.before_step(number, parameters)
+        self.shared.before_step(number, parameters)
+        if self.steps in LOOKED:
+            self.look_for_a_best_that_lives(ids, place)
         missed = 0
         for parameter in parameters:
             gradient = parameter.grad
@@ -338,12 +390,50 @@ class Doubts(Watcher):
         self.stepping, self.last_step = 1, place
         self.stepped_at = self.recorder.newest
 
+    def look_for_a_best_that_lives(self, ids, place):
+        """`best = model`, below a comparison: the model that is kept is the one that steps."""
+        best = {name: (file, *what) for file in self.files for name, what in habits.kept_best(file).items()}
+        if not best:
+            return
+        for held in self.scopes():
+            holders = [
+                held,
+                *(
+                    vars(one)
+                    for one in list(held.values())
+                    if type(one).__module__ == "__main__" and hasattr(one, "__dict__")
+                ),
+            ]
+            for holder in holders:
+                for name in best.keys() & holder.keys():
+                    file, line, kept = best[name]
+                    if self.is_living(holder[name], ids):
+                        self.say(
+                            ("best", file, line), self.spot(file, line, ""),
+                            f"this keeps no copy: {name} is {kept} itself, or has its tensors, and the step of line "
+                            f"{place.line} goes on changing it (copy.deepcopy)",
+                        )  # fmt: skip
+
+    def is_living(self, kept, ids):
+        """Whether a module, or a state dict, has parameters that step."""
+        if isinstance(kept, self.torch.nn.Module):
+            return any(id(one) in ids for one in kept.parameters())
+        known = self.models.dicts.get(id(kept))
+        if known is None or known[0]() is not kept or known[2] >= self.steps or (module := known[3]()) is None:
+            return False
+        return any(
+            id(one) in ids and name in kept and self.models.same(one, kept[name])
+            for name, one in module.named_parameters()
+        )
+
     def glance(self, optimizer):
         """A step while the recorder rests: has a gradient come after all, is a mode left on, did a flag do nothing?"""
         for key, one in list(self.without.items()):
             parameter = one.parameter()
             if parameter is not None and parameter.grad is not None:
                 del self.without[key]
+        if self.inside.zero:
+            self.inside.before_step(None, [p for group in optimizer.param_groups for p in group["params"]])
         if self.models.evals or self.models.flags:
             self.models.after_step({id(p) for group in optimizer.param_groups for p in group["params"]})
         return None

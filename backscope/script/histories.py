@@ -14,9 +14,13 @@ from backscope.script.findings import why_cut
 from backscope.script.recorder import MAKERS, NUMBERS, Cut, node_of
 from backscope.script.watching import Watcher
 
+STACKS = {"stack", "cat", "concat", "vstack", "hstack"}
+ARRAYS = {"as_tensor", "asarray", "numpy", "__array__"}  # between tensors and NumPy's arrays, in either direction
+
 SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__rsub__", "__isub__", "sub_", "rsub"}
 SCALES = {"mul", "__mul__", "__rmul__", "div", "__truediv__"}
 MIXES = {"sub", "__sub__", "rsub", "equal", "allclose", "dist", "mse_loss", "add_", "lerp_", "copy_", "lerp"}
+UPDATES = {"sub", "__sub__", "add", "__add__", "__radd__", "rsub", "__rsub__", "addcdiv", "addcmul", "lerp"}
 PASSED_ON = ("Add", "Sub", "Neg", "Mul", "Div", "Mean", "Sum", "Squeeze", "View", "Reshape", "To", "Stack", "Cat")
 FEW = 3  # times that one line is looked through for the parameters behind it
 MOST_NODES = 20_000
@@ -70,14 +74,14 @@ class Histories(Watcher):
     """Follows what was cut from its history, and what is added to graphs that a pass has freed."""
 
     def __init__(self, doubts):
-        self.doubts, self.recorder = doubts, doubts.recorder
+        self.doubts, self.recorder, self.drops = doubts, doubts.recorder, doubts.drops
         self.data = doubts.torch.Tensor.data
         self.behind = {}  # place of a cut -> {id of a parameter: weak reference to it}
         self.looked = {}  # place of a cut -> how often it was looked through
         self.joined = {}  # number of a node -> the Cuts that its operands come from
         self.terms = {}  # number of a node that adds -> the Cut of a term without a history
         self.numbers = {}  # a number that item() gave since the last pass -> its Cut
-        self.consumed = {}  # place of a cut -> (Cut, place of the pass): a pass went through what came of it
+        self.consumed = {}  # place of a cut -> (Cut, number of the last pass that went through what came of it)
         self.freed = set()  # numbers of the nodes that the last pass has freed
         self.running = {}  # place that adds to a freed graph -> [number of passes, weak reference to its result, count]
         self.made = doubts.torch.utils.weak.WeakTensorKeyDictionary()  # leaf made of numbers -> place
@@ -97,12 +101,31 @@ class Histories(Watcher):
     # --- calls ---
 
     def after_call(self, name, args, before, result, node, frame):
-        tensor, cuts = self.recorder.tensor, self.recorder.cuts
-        if name in MIXES and len(before) == 2 and len(self.same):
-            self.look_for_a_copy_that_is_none(before, frame)
+        tensor, cuts, drops = self.recorder.tensor, self.recorder.cuts, self.drops
+        if drops.losses or drops.updates:
+            for one, _ in before:
+                drops.updates.pop(id(one), None)
+                if one.requires_grad and not one.dim() and (used := node_of(one)) is not None:
+                    if (loss := drops.losses.get(used._sequence_nr())) is not None:
+                        loss.used = True
+        if name in MIXES and len(before) == 2:
+            if before[0][0] is before[1][0] and isinstance(before[0][0], self.doubts.torch.nn.Parameter):
+                self.doubts.shared.after_mix(before[0][0], self.recorder.place(frame))
+            elif len(self.same):
+                self.look_for_a_copy_that_is_none(before, frame)
+        elif name in STACKS and self.doubts.shared.arrays:
+            self.doubts.shared.after_stack([one for one, _ in before])
+        elif name in ARRAYS:
+            self.doubts.shared.after_numpy(name, args, result, frame)
         elif name == "detach" and before:
             self.note_alias(before[0][0], result, frame)
+        elif name == "clone" and before:
+            drops.after_copy(before[0][0], result, frame)
+        if name in UPDATES and before and isinstance(result, tensor):
+            drops.after_update(before, result, frame)
         if node is not None:
+            if isinstance(result, tensor) and not result.dim():
+                drops.after_scalar(result, node)
             if cuts:
                 self.join(name, before, node)
             if name in SCALES and self.freed:
@@ -137,7 +160,7 @@ class Histories(Watcher):
     def note_alias(self, parameter, result, frame):
         """A tensor on the memory of a parameter, which no step of an optimizer leaves as it is."""
         if isinstance(parameter, self.doubts.torch.nn.Parameter):
-            self.same[result] = self.recorder.place(frame), self.doubts.steps
+            self.same[result] = self.recorder.place(frame), self.doubts.steps, weakref.ref(parameter)
 
     def look_for_a_copy_that_is_none(self, before, frame):
         """A parameter is compared or mixed with what was kept of it some steps ago: its own memory."""
@@ -145,7 +168,7 @@ class Histories(Watcher):
         if one is other or one.shape != other.shape or not one.numel() or one.data_ptr() != other.data_ptr():
             return
         kept = [self.same[each] for each in (one, other) if each in self.same]
-        place, steps = min(kept, key=lambda each: each[1], default=(None, 0))
+        place, steps, _ = min(kept, key=lambda each: each[1], default=(None, 0, None))
         line = self.recorder.place(frame)
         if place is not None and line is not None and steps < self.doubts.steps:
             self.doubts.say(
@@ -241,8 +264,8 @@ class Histories(Watcher):
         nodes = self.doubts.graph[0]
         for number in nodes.values():
             for cut in self.joined.get(number, ()):
-                if cut.place is not None and cut.place not in self.consumed:
-                    self.consumed[cut.place] = cut, place
+                if cut.place is not None:
+                    self.consumed[cut.place] = cut, self.doubts.passes
         if self.terms:
             self.look_for_terms(place)
         self.numbers.clear()
@@ -287,8 +310,11 @@ class Histories(Watcher):
 
     def cause(self, parameter):
         """The Cut because of which no pass has reached this parameter; None where none was seen."""
-        for place, (cut, _) in self.consumed.items():
+        found = []
+        for place, (cut, number) in self.consumed.items():
             behind = self.behind.get(place, {}).get(id(parameter))
             if behind is not None and behind() is parameter:
-                return self.origin(cut, parameter)
-        return None
+                found.append((number, cut))
+        if not found:
+            return None
+        return self.origin(max(found, key=lambda one: one[0])[1], parameter)  # the step after it has missed it

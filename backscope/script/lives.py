@@ -20,6 +20,8 @@ class Pass:
         self.cleared = {}  # place -> ids of parameters whose gradients were cleared there, unused
         self.users = set()  # numbers of the optimizers that stepped with it
         self.read = False  # whether a line of the user's has looked at a gradient of it
+        self.alone = False  # whether it reached nothing but parameters that optimizers have
+        self.scaled = False  # whether it started from what a GradScaler had scaled
 
 
 class Life:
@@ -49,6 +51,12 @@ class Lives(Watcher):
         self.two = {}  # (key of a pass, key of another, number of the optimizer) -> [count, pass, pass, step, names]
         self.clips = {}  # place -> {"fine" or "after" or "before" or "scaled": count}
         self.clipped = []  # (place, ids) since the last scaled step
+        self.scaled = []  # weak references to what scaler.scale() gave since the last pass
+        self.scaling = False  # while scaler.step() runs
+        self.unscaled = {}  # place of a step that used scaled gradients, outside of scaler.step() -> count
+        self.frozen = {}  # id of a parameter -> (weak reference, place): it had gradients, and was told to need none
+        self.moving = []  # (parameter, its values before the step that runs), of frozen ones
+        self.moved = {}  # id of a frozen parameter -> number of steps that moved it
         grad = doubts.torch.Tensor.grad
         self.is_grad = lambda function: getattr(function, "__self__", None) is grad
 
@@ -65,7 +73,9 @@ class Lives(Watcher):
                 ears.listen(owner, name, before=self.before_clip)
         scaler = getattr(self.doubts.torch.amp, "GradScaler", None)
         if scaler is not None:
-            ears.listen(scaler, "step", before=self.before_scaled_step)
+            ears.listen(scaler, "step", before=self.before_scaled_step, after=self.after_scaled_step)
+            ears.listen(scaler, "scale", after=self.after_scale)
+            ears.listen(scaler, "unscale_", after=self.after_unscale)
 
     def living(self):
         """The Life of each parameter of the optimizers."""
@@ -89,7 +99,10 @@ class Lives(Watcher):
         for life in self.living():
             gradient = (parameter := life.parameter()).grad
             self.before[id(parameter)] = (id(gradient), gradient._version) if gradient is not None else None
-        self.now = Pass(self.doubts.passes, place, self.doubts.key(frame))
+        self.now = now = Pass(self.doubts.passes, place, self.doubts.key(frame))
+        now.alone = self.doubts.owned.issuperset(self.doubts.graph[1])
+        now.scaled = any(root is one() for one in self.scaled for root in self.doubts.tensors(given))
+        self.scaled.clear()
 
     def after_pass(self, given):
         if self.off or not hasattr(self, "now"):
@@ -112,10 +125,14 @@ class Lives(Watcher):
     # --- what is done to gradients ---
 
     def after_get(self, function, tensor, result, frame):
-        if self.is_grad(function) and (life := self.lives.get(id(tensor))) and self.doubts.is_users(frame):
+        if not self.is_grad(function) or not self.doubts.is_users(frame):
+            return
+        if life := self.lives.get(id(tensor)):
             life.read = True
             for one in life.parts:
                 one.read = True
+        elif found := self.doubts.models.received.get(id(tensor)):
+            found.read = True
 
     def after_setting(self, function, args, place):
         if self.is_grad(function) and (life := self.lives.get(id(args[0]))):
@@ -123,6 +140,9 @@ class Lives(Watcher):
                 self.clear(life, place)
             else:
                 life.own, life.parts = True, []
+        elif place is not None and isinstance(args[0], self.doubts.torch.nn.Parameter) and args[0].is_leaf:
+            if not args[0].requires_grad and id(args[0]) in self.doubts.reached:
+                self.frozen[id(args[0])] = weakref.ref(args[0]), place
 
     def after_write(self, write, tensor):
         if "zero" in write.name and tensor._base is None and (life := self.memories.get(write.memory)):
@@ -145,12 +165,41 @@ class Lives(Watcher):
         lives = [self.life(p) for group in optimizer.param_groups for p in group["params"]]
         self.look_for_an_early_clear(number, lives, place)
         self.look_for_two_players(number, lives, place)
+        if not self.scaling and any(one.scaled for life in lives for one in life.parts):
+            self.unscaled[place] = self.unscaled.get(place, 0) + 1
+        if self.frozen:
+            self.look_at_frozen([life.parameter() for life in lives])
         for life in lives:
             for one in life.parts:
                 one.users.add(number)
             life.used = bool(life.parts)
         self.steps.append((number, self.doubts.passes, place))
         del self.steps[:-200]
+
+    def look_at_frozen(self, parameters):
+        """Keep the values of frozen parameters that still have a gradient: does this step move them?"""
+        self.moving = [
+            (one, one.detach().clone())
+            for one in parameters
+            if not one.requires_grad and one.grad is not None and id(one) in self.frozen
+        ]
+
+    def after_step(self):
+        """A step is over: has it moved what was frozen, for the second time?"""
+        again = {}  # place of the freezing -> parameters
+        for one, before in self.moving:
+            reference, place = self.frozen[id(one)]
+            if reference() is one and not one.equal(before):
+                self.moved[id(one)] = count = self.moved.get(id(one), 0) + 1
+                if count == 2:
+                    again.setdefault(place, []).append(one)
+        self.moving = []
+        for place, some in again.items():
+            self.doubts.say(
+                ("frozen", place), place,
+                f"this freezes {self.doubts.names.of(some)}, and the optimizer goes on moving them: their .grad is not "
+                "None, so its momentum or its weight decay acts (p.grad = None, or leave them out of the optimizer)",
+            )  # fmt: skip
 
     def look_for_an_early_clear(self, number, lives, place):
         if any(life.parts or life.own for life in lives):
@@ -200,10 +249,12 @@ class Lives(Watcher):
 
     def look_at_clip(self, frame, given):
         lives = [life for one in given if (life := self.lives.get(id(one)))]
-        if not lives:
+        if not lives and given:
             return
         place = self.doubts.place(frame)
-        if any(life.own or (life.parts and not life.used) for life in lives):
+        if not given:
+            state = "empty"
+        elif any(life.own or (life.parts and not life.used) for life in lives):
             state = "fine"
         elif any(life.parts for life in lives):
             state = "after"
@@ -215,6 +266,7 @@ class Lives(Watcher):
 
     def before_scaled_step(self, frame, scaler, optimizer, *args, **kwargs):
         """scaler.step(optimizer): it may skip the step, and has used the gradients all the same."""
+        self.scaling = True
         if self.off or not scaler.is_enabled():
             return
         number = self.doubts.number_of(optimizer)
@@ -231,12 +283,32 @@ class Lives(Watcher):
                 for each in life.parts:
                     each.users.add(number)
 
+    def after_scaled_step(self, frame, result, *args, **kwargs):
+        self.scaling = False
+
+    def after_scale(self, frame, result, scaler, *args, **kwargs):
+        if scaler.is_enabled() and isinstance(result, self.recorder.tensor):
+            self.scaled.append(weakref.ref(result))
+
+    def after_unscale(self, frame, result, scaler, optimizer):
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                for one in self.life(parameter).parts:
+                    one.scaled = False
+
     # --- judgements ---
 
     def judge(self):
         """Say what was wrong most of the time."""
         self.judge_early()
         self.judge_lost()
+        for place, count in self.unscaled.items():
+            if count >= 2:
+                self.doubts.say(
+                    ("unscaled", place), place,
+                    "this step uses gradients that are still multiplied by the scale of the GradScaler: call "
+                    "scaler.step(optimizer) in its stead",
+                )  # fmt: skip
         for (_, _, number), (count, one, other, place, names) in self.two.items():
             if count >= 2 or self.stepped.get(number, 0) <= 2:
                 self.doubts.say(
@@ -269,6 +341,18 @@ class Lives(Watcher):
                         lost.setdefault((one.key, where), [0, one])[0] += 1
         for (key, where), (count, one) in lost.items():
             times = used.get(key, 0)
+            if (
+                count >= 2
+                and not times
+                and one.alone
+                and not self.doubts.without
+                and 2 * count >= max(self.stepped.values(), default=0) > 0
+            ):
+                self.doubts.say(
+                    ("lost", where), where,
+                    f"this clears gradients that no step has used: those of the pass of line {one.place.line}, each "
+                    "time. Clear them before the first of the passes that belong together",
+                )  # fmt: skip
             if count >= 2 and times and count >= times and one.place is not None:
                 self.doubts.say(
                     ("lost", where), where,
@@ -278,6 +362,12 @@ class Lives(Watcher):
 
     def judge_clip(self, place, counts):
         scaled = counts.pop("scaled", 0)
+        if counts.get("empty", 0) >= 2 and counts["empty"] == sum(counts.values()):
+            self.doubts.say(
+                ("clip", place), place,
+                "there is nothing to clip here: the iterator of parameters was used up before (make it a list)",
+            )  # fmt: skip
+            return
         if counts.get("fine") or sum(counts.values()) < 2:
             if scaled >= 2:
                 self.doubts.say(

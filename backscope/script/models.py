@@ -14,6 +14,7 @@ MOST = 500  # parameters that are looked into when they receive gradients that n
 REASONS = {
     "hidden": "made here, and held in a list or dict that parameters() does not look into (nn.ModuleList)",
     "late": "it became part of the model here, after the optimizer was made",
+    "thawed": "it is told to require grad here, after the optimizer was made without it (add_param_group)",
     "beside": "one has others of the same module",
     "alone": "it is part of no module, and was given to none",
 }
@@ -124,11 +125,16 @@ class Models(Watcher):
 
     def __init__(self, doubts):
         self.doubts, self.recorder, self.torch = doubts, doubts.recorder, doubts.torch
+        self.flag = self.torch.Tensor.requires_grad
+        self.copied = {}  # the same as placed, of parameters that deepcopy() has made
         self.placed = {}  # id of a parameter -> (weak reference, place where it became a module's, optimizers then)
         self.received = {}  # id of a parameter that no optimizer has -> Received
         self.states = weakref.WeakKeyDictionary()  # module -> (place of the last state_dict(), steps then)
         self.dicts = {}  # id of a state dict -> (weak reference to it, place, steps then, weak reference to its module)
         self.evals = {}  # id of a module -> [weak reference, place of eval(), steps since]
+        self.thawed = {}  # id of a parameter -> (weak reference, place): told to require grad when optimizers were made
+        self.fresh = {}  # place that makes parameters -> [passes that met new ones, passes that met any, Received]
+        self.makings = {}  # (place, ids of parameters) -> numbers of the optimizers made there that remember something
         self.flags = []  # (weak reference to a module, value, place, steps then) of module.requires_grad = …
 
     def hear(self, ears):
@@ -140,12 +146,29 @@ class Models(Watcher):
         ears.listen(module, "state_dict", after=self.after_state)
         ears.listen(module, "load_state_dict", before=self.before_load)
         ears.listen(self.torch, "save", before=self.before_save)
+        ears.listen(self.torch.nn.Parameter, "__deepcopy__", after=self.after_copy)
 
     # --- where parameters come from ---
 
     def after_parameter(self, frame, _, owner, name, parameter=None):
         if parameter is not None:
             self.placed[id(parameter)] = weakref.ref(parameter), self.doubts.place(frame), self.doubts.count()
+
+    def after_copy(self, frame, result, *args):
+        """copy.deepcopy() of a parameter, most often of a whole module."""
+        if self.doubts.count():
+            self.copied[id(result)] = weakref.ref(result), self.doubts.place(frame), self.doubts.count()
+
+    def after_optimizer(self, number, optimizer, ids, place):
+        kinds = "momentum", "betas", "alpha", "rho"
+        if any(optimizer.defaults.get(one) for one in kinds):
+            self.makings.setdefault((place, ids), []).append(number)
+
+    def after_setting(self, function, args, place):
+        one = args[0]
+        if isinstance(one, self.torch.nn.Parameter) and one.requires_grad and self.doubts.count():
+            if getattr(function, "__name__", "") == "requires_grad_" or function.__self__ is self.flag:
+                self.thawed[id(one)] = weakref.ref(one), place
 
     def after_attribute(self, frame, _, owner, name, value):
         if name == "requires_grad":
@@ -172,16 +195,35 @@ class Models(Watcher):
             if found is None or found.parameter() is not leaf:
                 found = self.received[key] = Received(leaf)
             found.passes += 1
+            if found.passes == 1 and self.doubts.steps:
+                self.look_for_fresh(leaf, found)
             if found.passes >= 2 and self.doubts.steps and not found.asked:
                 found.asked = True
                 new.append(leaf)
         if new:
             tree = Tree(self.torch.nn.Module, owned)
             for leaf in new[:MOST]:
-                found, here = self.received[id(leaf)], self.placed.get(id(leaf))
-                here = here if here is not None and here[0]() is leaf else (None, None, 0)
+                found = self.received[id(leaf)]
+                here = self.known(leaf, self.copied) or self.known(leaf, self.placed) or (None, None, 0)
                 found.why, found.place = self.suspicion(leaf, tree, here), here[1]
+                if found.why == "thawed":
+                    found.place = self.thawed[id(leaf)][1]
                 found.name = self.doubts.names.name(leaf) if found.why else ""
+
+    def known(self, parameter, where):
+        found = where.get(id(parameter))
+        return found if found is not None and found[0]() is parameter else None
+
+    def look_for_fresh(self, leaf, found):
+        """A pass reaches a parameter that nobody has, for the first time: is there another one in each pass?"""
+        here = self.known(leaf, self.placed)
+        if here is None or here[1] is None:
+            return
+        count, last, all_of = self.fresh.setdefault(here[1], [0, -1, []])
+        if last != self.doubts.passes:
+            self.fresh[here[1]][:2] = count + 1, self.doubts.passes
+        if len(all_of) < MOST:
+            all_of.append(found)
 
     def suspicion(self, parameter, tree, here):
         """Why this parameter seems to be forgotten, and not left out on purpose; "" if it does not."""
@@ -190,9 +232,13 @@ class Models(Watcher):
             return "alone"
         registered = tree.above(direct, tree.parents)
         if not registered & tree.served:
+            if here[2] > 0 and self.doubts.all_missed:  # the optimizer that steps has another model's
+                return "late"
             return "hidden" if tree.above(direct, tree.parents, tree.hidden) & tree.served else ""
         if here[2] > 0:
             return "late"
+        if self.known(parameter, self.thawed):
+            return "thawed"
         return "beside" if set(map(id, direct)) & tree.direct else ""
 
     # --- modes, states ---
@@ -296,13 +342,32 @@ class Models(Watcher):
     # --- judgements ---
 
     def judge(self):
-        found = {}
+        found, fresh = {}, set()
+        for place, (count, _, some) in self.fresh.items():
+            changed = any((p := one.parameter()) is not None and p._version != one.version for one in some)
+            if count >= 3 and not changed and not any(one.read or one.key in self.doubts.owned for one in some):
+                fresh.add(place)
+                here = next((one for one in place.outwards if one.function.split(".")[-1] != "__init__"), place)
+                self.doubts.say(
+                    ("fresh", here), here,
+                    f"this makes new parameters in each pass ({count} passes have met new ones): they receive one "
+                    "gradient, no optimizer has them, and the next pass has others. Make the layer once, in __init__",
+                )  # fmt: skip
+        for (place, _), numbers in self.makings.items():
+            if len(numbers) >= 3 and all(self.doubts.lives.stepped.get(one) == 1 for one in numbers):
+                self.doubts.say(
+                    ("anew", place), place,
+                    f"this makes an optimizer anew for each step ({len(numbers)} of them, with the same parameters): "
+                    "what it remembers, such as momentum or the moments of Adam, is lost. Make it once",
+                )  # fmt: skip
         for key, one in self.received.items():
             parameter = one.parameter()
             if one.why and key not in self.doubts.owned and (parameter is None or parameter._version == one.version):
                 found.setdefault((one.place, one.why), []).append(one)
         for (place, why), some in found.items():
-            names = in_words(sorted((one.name for one in some), key=lambda name: name.rpartition(".")[0]))
+            if place in fresh:
+                continue
+            names = in_words(sorted(dict.fromkeys(one.name for one in some), key=lambda name: name.rpartition(".")[0]))
             has, times = "them" if len(some) > 1 else "it", some[0].passes
             where = place or self.doubts.last_step
             line = made_at(some[0].name, where.file) if place is None and where is not None else None
@@ -317,6 +382,7 @@ class Received:
 
     def __init__(self, parameter):
         self.parameter, self.version = weakref.ref(parameter), parameter._version
+        self.key, self.read = id(parameter), False  # read: whether a line of the user's has looked at its gradient
         self.passes, self.asked, self.why, self.name, self.place = 0, False, "", "", None
 
 

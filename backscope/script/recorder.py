@@ -119,6 +119,8 @@ class Recorder:
             result = apply.__func__(cls, *args, **kwargs)
             recorder.guarded(recorder.after, cls.__name__, args, before, result, sys._getframe(1), last)
             recorder.guarded(recorder.after_function, cls.__name__, before, result, sys._getframe(1))
+            for each in recorder.watchers:
+                recorder.guarded(each.after_function, cls, result, sys._getframe(1))
             return result
 
         def noted(tensors, *args, **kwargs):

@@ -7,6 +7,9 @@ import sys
 class Watcher:
     """Is told what a Recorder sees. Each part of doubts overrides what it needs."""
 
+    def hear(self, ears):
+        """Listen to functions that the recorder does not see."""
+
     def after_call(self, name, args, before, result, node, frame):
         """A call has returned. before: (tensor, version) of its operands; node: the one behind its result, if any."""
 
@@ -21,6 +24,9 @@ class Watcher:
 
     def after_norm(self, statistics, place):
         """batch_norm() has written to its running statistics."""
+
+    def after_function(self, kind, result, frame):
+        """A custom Function was applied."""
 
     def before_pass(self, given, kwargs, place, frame):
         """backward() or grad() is about to run."""

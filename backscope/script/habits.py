@@ -1,0 +1,55 @@
+"""What the text of a script says, where running it shows nothing: calls without parentheses, a best model.
+
+Only files are read whose lines run a pass or a step.
+"""
+
+import ast
+
+from backscope.script.histories import tree_of
+from backscope.script.source import dotted
+
+CALLED = {"zero_grad", "backward", "step", "train", "eval"}  # methods that do nothing unless they are called
+COPIES = {"deepcopy", "clone", "copy", "load", "load_state_dict"}
+
+
+def never_called(file):
+    """[(line, text)] of `optimizer.zero_grad` and the like, as statements of their own."""
+    return [
+        (node.lineno, dotted(node.value) or node.value.attr)
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr in CALLED
+    ]
+
+
+def kept_best(file):
+    """{name: (line, name of what is kept)} of `best = model` and `best = model.state_dict()` below a comparison.
+
+    Left out are names that somewhere in the file are given a copy.
+    """
+    found, copied = {}, set()
+    for node in ast.walk(tree_of(file)):
+        if (
+            isinstance(node, ast.Assign)
+            and {getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(node.value)} & COPIES
+        ):
+            copied |= {last(target) for target in node.targets}
+        if not (isinstance(node, ast.If) and any(isinstance(one, ast.Compare) for one in ast.walk(node.test))):
+            continue
+        for one in node.body:
+            for statement in ast.walk(one):
+                if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                    name, kept = last(statement.targets[0]), kept_in(statement.value)
+                    if name and kept and name != kept:
+                        found.setdefault(name, (statement.lineno, kept))
+    return {name: what for name, what in found.items() if name not in copied}
+
+
+def last(node):
+    return dotted(node).rpartition(".")[2]
+
+
+def kept_in(node):
+    """`model` of model, self.model, and model.state_dict(); "" for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
+        node = node.func.value
+    return last(node)

@@ -56,7 +56,7 @@ L.run(train, in_double, 3)
 #
 # ## One layer is frozen: who gets a gradient?
 #
-# Here are three layers of a network. Each is a product with a matrix of *weights*, the numbers that are to be learned. (`@` is the matrix product.) A `Parameter` is a tensor that a network is to learn, so it requires grad unless you say otherwise. The layer in the middle came from somewhere else and is to stay as it is: it is *frozen*.
+# Here are three layers of a network. Each is a product with a matrix of *weights*, the numbers that are to be learned. (`@` is the matrix product.) A `Parameter` is a tensor that a network is to learn, so it requires grad by default. The layer in the middle came from somewhere else and is to stay as it is: it is *frozen*.
 
 # %%
 x = torch.tensor([[1.0, 2.0]])  # plain data
@@ -157,7 +157,7 @@ h2 = x @ W1 @ W2
 print("h2.grad_fn:", h2.grad_fn, "  first arrow of h2 @ W3:", (h2 @ W3).grad_fn.next_functions[0])
 
 # %% [markdown]
-# `h2` has no node, so nothing was saved for it, and the arrow of the last product leads to nothing. This is one reason why people who adapt a large network to a new task freeze its *first* layers: backward then never enters the frozen part.
+# `h2` has no node, nothing was saved for it, and the arrow of the last product leads to nothing. This is one reason why people who adapt a large network to a new task freeze its *first* layers: backward then never enters the frozen part.
 #
 # ### Exercise: what is kept?
 #

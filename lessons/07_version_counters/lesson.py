@@ -281,7 +281,7 @@ L.run(relatives, after="07.p4")
 #
 # > **The rule.** Views and `detach()` share memory and counter, `.data` shares the memory only, and `clone()` shares neither.
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # So a write through `.data` changes `t`, and not its version.
 
 # %% tags=["C07.4"]

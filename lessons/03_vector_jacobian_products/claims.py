@@ -161,8 +161,8 @@ def test_c03_8_upstream_is_not_broadcast(torch):
 
 
 def test_c03_9_unused_inputs(torch):
-    """For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives
-    None, with materialize_grads zeros.
+    """For an input that requires grad and on which the outputs do not depend, autograd.grad raises; with allow_unused
+    it gives None, with materialize_grads zeros.
     """
     A, _, c, G, y = layer(torch)
     other = torch.ones(2, requires_grad=True)

@@ -19,11 +19,11 @@
 #
 # After this lesson you can
 #
-# - say what `backward()` and `autograd.grad` need from you when there are many outputs;
+# - start backward from many outputs, and say what comes of it;
 # - derive the rule of an operation by hand, also of a matrix product and of a broadcast;
 # - say where the tables of slopes have gone, and what is kept instead of them.
 #
-# **Minutes** 83, of which 25 are for your own engine, and 7 for more exercises · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Out of scope** why everybody walks backwards, and how to check a rule (part [03b](03b_why_backwards.ipynb)), the order of nodes (lesson 04), what they save (06), operations of your own (11)
+# **Minutes** 85, of which 25 are for your own engine, and 7 for more exercises · **Needs** lessons 00 to 02, slopes, and how matrices are multiplied · **Out of scope** why everybody walks backwards, and how to check a rule (part [03b](03b_why_backwards.ipynb)), the order of nodes (lesson 04), what they save (06), operations of your own (11)
 #
 # [← 02 Leaves](02_leaves.ipynb) · [all lessons](home.ipynb) · [04 The engine →](04_the_engine.ipynb)
 
@@ -31,7 +31,7 @@
 import course_lib as torch
 from course_lib.engine.ops import ROWS
 from backscope import draw, ledger, step
-from coursekit import expect_error, lesson, show
+from coursekit import expect_error, lesson
 
 L = lesson(3)
 
@@ -43,7 +43,7 @@ print(f"the tables of 100 layers and 64 samples: {slopes * 4 * 100 * 64 / 1e9:.0
 # %% [markdown]
 # ## Two outputs: where does backward start?
 #
-# So far each graph ended in one number, the loss, and backward started there with a 1. This program has two outputs in one tensor. They are made from two inputs.
+# So far each graph ended in one number, the loss, and backward started there with a 1. This program has two outputs in one tensor. They are made from two inputs. (`torch.stack` puts both into one tensor.)
 
 # %%
 def start():
@@ -65,8 +65,11 @@ L.run(start, after="03.p1")
 # %% [markdown] tags=["tells"]
 # For a single number, backward starts with 1 by itself. For two outputs it cannot know what you want: their sum, their mean, one of them? So it refuses, and wants you to say how much each output counts.
 
+# %% [markdown] tags=["tells"]
+# You say it with an argument called `gradient`, which holds one number for each output.
+
 # %% [markdown]
-# You can pass backward an argument called `gradient`. It holds one number for each output, and says how much this output counts. Here the first output counts ten times and the second once:
+# Here the first output counts ten times and the second once:
 
 # %%
 def count_ten_and_one():
@@ -86,7 +89,7 @@ L.predict("03.p2", None)
 L.run(count_ten_and_one, after="03.p2")
 
 # %% [markdown]
-# For comparison, the next cell computes the gradients of an ordinary weighted sum of the two outputs. Then `step` shows how the 10 and the 1 went along the arrows.
+# For comparison, the next cell computes the gradients of an ordinary weighted sum of the two outputs. Then `step` shows how the 10 and the 1 went along the arrows. (`retain_graph=True` lets us go through the same graph once more: lesson 06.)
 
 # %% tags=["C03.2"]
 u = torch.tensor(2.0, requires_grad=True)
@@ -137,7 +140,7 @@ for upstream in ([1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]):
     print(upstream, "gives", [slope.item() for slope in row])
 
 # %% [markdown]
-# **Notice:** the first two lines are the two rows of the Jacobian. The third upstream gradient is the sum of these two, and so is its result. The last one is twice the one above it, and so is its result. That is what "linear" means.
+# **Notice:** the first two lines are the two rows of the Jacobian. The third upstream gradient is the sum of these two, and so is its result. The last one is twice the one above it, and so is its result. A rule of this kind is called *linear*.
 #
 # ## So where is the table?
 #
@@ -156,7 +159,8 @@ def outputs(x):
 passes = []
 with ledger() as held:
     J = torch.autograd.functional.jacobian(outputs, torch.zeros(1000))
-print("Jacobian:", J.numel() * 4, "bytes,", len(passes), "passes; kept by exp:", held.peak, "bytes")
+print("Jacobian:", J.numel() * 4, "bytes, made in", len(passes), "passes")
+print("saved by the node of exp:", held.peak, "bytes")
 
 # %% [markdown]
 # 4,000 bytes against 4,000,000, and a thousand passes. The table is never built because it is never needed: a node only has to know how to *multiply* by it.
@@ -175,7 +179,7 @@ for name, tensor in (("x", x), ("W", W), ("result", result)):
 # %% [markdown]
 # **Notice:** the layer keeps three things. The product keeps its two factors, and `tanh` keeps its result. `W` is the largest of them by far, but the weights are there in any case; the node only holds on to them. And `x` is the result of the layer below, which has kept it already. So each layer adds one megabyte, its result.
 #
-# For a hundred layers that is 105 megabytes. Together with the weights themselves, 6.7 gigabytes, they do the work of the 429 gigabytes of tables.
+# For a hundred layers that is 105 megabytes. Together with the weights themselves, 6.7 gigabytes, they do the work of the 429 gigabytes of tables. (And these are only the slopes for what goes *into* a layer. The table of one layer's outputs and its weights has 4096 rows of 16.7 million: 275 gigabytes for a single sample.)
 #
 # ## A bias is added to every row: what is its gradient?
 #
@@ -234,27 +238,27 @@ L.run(each_shape, after="03.p3")
 # %% [markdown]
 # ## Does the node do this?
 #
-# Between `y` and `c` there is a single node, the addition. You can call it yourself, with `G`:
+# Between `y` and `c` there is a single operation, the addition. You can call its node yourself, with `G`:
 
 # %%
 def call_the_node():
     for gradient in y.grad_fn(G):
         print(gradient.tolist())
 
+# %% [markdown]
+# **Predict.** The node answers with two gradients, for `A @ B` and for `c`. What does it send to `c`? Answer with a list of numbers, or a list of lists.
 
-L.run(call_the_node, after="03.p3")
+# %%
+L.predict("03.p4", None)
+
+# %%
+L.run(call_the_node, after="03.p4")
 
 # %% [markdown] tags=["tells"]
 # The node hands on `G` twice, just as it is. A rule is one formula for each operand, and says nothing about broadcasting. So it is the *engine* that adds. After each call of a node, it compares each gradient with the shape of the operand that it is for. If the two differ, the gradient goes through one function, `unbroadcast`, which adds up the copies.
 
 # %% [markdown]
-# This is the function of our engine that brings a gradient to the shape of its operand:
-
-# %% tags=["engine"]
-show("engine.unbroadcast.unbroadcast")
-
-# %% [markdown]
-# The work is done by `kernels.sum_to`. (The special case above it does the same for a bias, and is faster.) How it finds the right dimensions is for you to work out.
+# Which dimensions it has to add up is for you to work out.
 #
 # ### Exercise: undo the broadcast
 #
@@ -279,8 +283,13 @@ L.check("03.1", mul_vjp)
 for_A, for_B = torch.autograd.grad(y, [A, B], G, retain_graph=True)
 assert torch.equal(for_A, G @ B.T)
 assert torch.equal(for_B, A.T @ G)
-i, k = 1, 2  # one element with plain numbers
-print(sum(G[i, j].item() * B[k, j].item() for j in range(2)), for_A[i, k].item())
+L.stage.slope_of_the_product(G, B, 1, 2)
+
+# %% [markdown]
+# **Notice:** `A[1, 2]` acts on row 1 of `P` only. So its gradient is row 1 of `G` times row 2 of `B`, added up: 10 · 2 + 20 · 2.
+
+# %% tags=["C03.5"]
+print("autograd's answer for A[1, 2]:", for_A[1, 2].item())
 draw(y)
 
 # %% [markdown]
@@ -335,13 +344,13 @@ for instead in ({"allow_unused": True}, {"materialize_grads": True}):
 #
 # 1. `backward` takes an upstream gradient, and insists on one when the result has more than one element, with PyTorch's words: "grad can be implicitly created only for scalar outputs".
 # 2. `fit(grad, shape)` undoes broadcasting: it adds up the gradients of the copies until the gradient has its tensor's shape, as you did in 03.1. Call it in one place, in `Node.__call__`, for all operations.
-# 3. A formula may also ask for the `shape` of the first operand.
+# 3. A formula may also ask for the `shape` of the first operand. (The formula of `sum` needs it.)
 # 4. What follows the operands is no tensor: the 2 in `x ** 2`, the shapes in `x.reshape(4)` and `x.expand((2, 3))`. `operation` hands such a setting to `forward` as it is, and to a formula that names it. The row of the power begins `operation("Pow", lambda a, n: a ** n, lambda g, a, n: …`. (Do not call a setting `shape`; that name is taken.)
 # 5. Add rows to the table: minus, division, power, matrix product, transpose (`T`), `reshape`, `expand`, `sum`, `mean`, `relu`, `tanh`. Each is one line, and you can derive each with a pencil, as above. For `sum` and `mean`, over all elements will do. The names are up to you. The checkpoint tries them one after the other, and says which differs.
 #
 # (If your file comes from `--catch-up 02`, 4 is there already.)
 #
-# A slip that costs an hour: `sum` and `expand` need each other in their formulas. Write both rows before you test one.
+# `sum` and `expand` may need each other in their formulas. Write both rows before you test one.
 
 # %%
 L.build("03")
@@ -390,7 +399,7 @@ L.check("03.4", happens)
 # - **C03.6** An operand that was broadcast gets a gradient of its own shape: the gradients of its copies are added.
 # - **C03.7** For matrices A and B, and G upstream of `A @ B`, the gradient for A is `G @ B.T` and that for B is `A.T @ G`.
 # - **C03.8** An upstream gradient must have exactly the shape of the outputs: it is not broadcast.
-# - **C03.9** For an input that requires grad and is not behind the outputs, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
+# - **C03.9** For an input that requires grad and on which the outputs do not depend, autograd.grad raises; with allow_unused it gives None, with materialize_grads zeros.
 # - **C03.10** The layer `(x @ W.T).tanh()` keeps x, W and its result for backward, and no table of slopes.
 #
 # **Left out:** `is_grads_batched`, with which one pass of PyTorch works on a whole stack of upstream gradients; `torch.func` with `vjp` and `jacrev`.

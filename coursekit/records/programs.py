@@ -221,7 +221,7 @@ for partition in (default_partition, min_cut_rematerialization_partition):
         print("joint    ", operations(joint))
         return partition(joint, inputs, **options)
 
-    print(partition.__name__)
+    print(f"\\n{partition.__name__}")
     y = aot_function(forward, shows("forward"), shows("backward"), cut)(torch.ones(3, requires_grad=True))
     print("saved tensors:", len(y.grad_fn.saved_tensors))
     y.backward()
@@ -270,7 +270,7 @@ programs = {
     "F": (network(), compiled),
 }
 for letter, (net, around) in programs.items():
-    print(letter)
+    print(f"\\n{letter}")
     listing(around(net)(torch.ones(3, 4)))
 torch.distributed.destroy_process_group()
 """,

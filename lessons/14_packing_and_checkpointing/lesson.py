@@ -671,4 +671,4 @@ L.check("14.3", run_in_segments)
 #
 # **Read on in our engine:** `course_lib/utils/checkpoint.py`, and `PackedVariable` in `course_lib/engine/saved.py`.
 #
-# **Next:** PyTorch's own source, read with the same eyes: [lesson 15](15_reading_pytorch.ipynb). Or first [14b](14b_what_packing_costs.ipynb), what packing costs, and [14c](14c_memory_against_time.ipynb), where to put checkpoints.
+# **Next:** a model of a real size, in [lesson 15](15_reading_pytorch.ipynb). Or first [14b](14b_what_packing_costs.ipynb), what packing costs, and [14c](14c_memory_against_time.ipynb), where to put checkpoints.

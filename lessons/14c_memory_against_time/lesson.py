@@ -332,4 +332,4 @@ L.check("14c.3", plan)
 #
 # **A recipe.** If memory is short: `checkpoint(block, h, use_reentrant=False)` around each block. If time is short as well: only around what is cheap and large.
 #
-# **Next:** [lesson 15](15_reading_pytorch.ipynb), a real model, and PyTorch's own source.
+# **Next:** [lesson 15](15_reading_pytorch.ipynb), a model of a real size.

@@ -147,7 +147,7 @@ L.run(recorded, "compile, with a break", False, after="15c.p2")
 # 1. It writes down the **joint graph**: the operations of forward, and after them those of backward.
 # 2. A **partitioner** cuts the list in two. What the second half reads from the first one is what the node saves.
 #
-# There are two partitioners. The default one cuts between forward and backward. The other, `min_cut_rematerialization_partition`, looks for the cut through which the fewest bytes go, and may run cheap operations again in backward. Here both cut the same function, `x.sin().cos().sin().sum()`. Its formulas read three tensors: `x`, the sine of `x`, and the cosine of that. All three are saved at the default cut.
+# PyTorch has two of them. The default one cuts between forward and backward. The other, `min_cut_rematerialization_partition`, looks for the cut through which the fewest bytes go, and may run cheap operations again in backward. Here both cut the same function, `x.sin().cos().sin().sum()`. Its formulas read three tensors: `x`, the sine of `x`, and the cosine of that. All three are saved at the default cut.
 #
 # **Predict.** How many tensors are saved at the other cut? Answer with a number.
 
@@ -219,7 +219,7 @@ differences()
 
 # %% tags=["engine"]
 with expect_error(AttributeError, "torch.compile"):
-    torch.compile(model)
+    torch.compile(net)
 
 # %% [markdown]
 # One difference cannot be listed. NumPy and PyTorch add up long sums in different orders, so the last digit of a number may differ. (It may also differ between two machines with PyTorch.)

@@ -33,7 +33,7 @@
 import course_lib as torch
 import collections
 
-from backscope import draw, explain, ledger, watch
+from backscope import draw, explain, film, ledger, watch
 from coursekit import expect_error, lesson
 from coursekit.records import recorded
 
@@ -224,7 +224,7 @@ L.check("15.1", names)
 #
 # > … [torch.FloatTensor [8, 6, 8]], which is output 0 of … is at version 4; expected version 3 instead.
 #
-# There are four tools for such a hunt, best used in this order: **watch, explain, draw, cure**.
+# There are four tools for such a hunt, best used in this order: **watch, explain, film, cure**.
 #
 # **Watch.** `watch` writes down what happens while the model runs. We ask it for the writes only:
 
@@ -283,16 +283,21 @@ L.run(explained, after="15.p2")
 # Look also at the name in the message: *output 0 of Add*. It is not the name of the layer norm that has saved the tensor. It names the operation that made what is in the tensor *now*, which is the `+=`. This name is often the culprit itself, but not always, as you will see in a moment.
 
 # %% [markdown]
-# **Draw.** Let us see the fault alone. This is line D with a GELU, which saves its input too, instead of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
+# **Film.** Let us see the fault alone. This is line D with a GELU, which saves its input too, instead of the layer norm and the `mlp`. (The `clone()` is there because a leaf may not be written to.)
+
 
 # %%
-start = torch.ones(3, 8, requires_grad=True)
-x = start.clone()
-x += F.gelu(x)
-draw(x)
+def fault():
+    start = torch.ones(3, 8, requires_grad=True)
+    x = start.clone()
+    x += F.gelu(x)
+    x.sum().backward()
+
+
+film(fault)
 
 # %% [markdown]
-# **Notice:** follow the orange line. Node 2 has saved `x` at version 0, and the memory of `x` is now at version 1. The `+=` made a new node, which came *after* the GELU, but it wrote into the memory that was there before.
+# **Notice:** go to the third frame. The line `x += F.gelu(x)` makes two nodes, one after the other. First the GELU saves `x`, at version 0. Then the addition writes into the memory that the GELU has just saved, and `x` is at version 1. In the last frame backward reads the slot, and the film names the line that wrote.
 #
 # **Cure.** Write the two lines out of place:
 
@@ -332,7 +337,7 @@ for step in range(61):
 #
 # Three signs were changed, two `+=` and one `*=`, and nothing else. No `clone()`, no `retain_graph=True`, no `.data`. You could also have found both by reading the model. But in a model of ten thousand lines you cannot, and the four steps are the same there.
 #
-# > **The rule.** Watch for the writes, let the message be explained, draw the smallest piece that shows the fault, and cure the line that wrote.
+# > **The rule.** Watch for the writes, let the message be explained, film the smallest piece that shows the fault, and cure the line that wrote.
 
 # %% [markdown]
 # ### Exercises: cure the block, and another model

@@ -139,7 +139,7 @@ def alt(film, k):
 def frame(film, k, picture):
     """Return one frame: what the line did, and the picture."""
     seen, says = film.reel.frames[k], film.changes(k)
-    title = f"{k + 1}. {seen.title}"
+    title = f"frame {k + 1}, {seen.title}"
     code = words.code_of(film, seen)
     told = "".join(f"<li>{escape(one)}</li>" for one in says)
     data = f' data-lines="{seen.lines[0]}-{seen.lines[1]}" data-y="{film.focus(k):.0f}"'

@@ -310,6 +310,6 @@ def text(film):
     """Return the whole film in words."""
     lines = [headline(film.reel, film.error), *film.notes]
     for k, frame in enumerate(film.reel.frames):
-        lines += ["", f"{k + 1}. {frame.title}: {code_of(film, frame)}".rstrip(": ")]
+        lines += ["", f"frame {k + 1}, {frame.title}: {code_of(film, frame)}".rstrip(": ")]
         lines += [f"   {sentence}" for sentence in film.changes(k)]
     return "\n".join(lines)

@@ -492,7 +492,8 @@ def paint(axes, account, marks):
     axes.stairs(floor, edges, color=LIGHT["ink"], linewidth=1.4)
     highest = account.peak / size
     axes.plot([account.peak_at], [highest], marker="v", color=LIGHT["ink"], markersize=8, linestyle="", clip_on=False)
-    right = account.peak_at > count / 2 and not marks  # a line that begins a part may stand before the peak
+    near = account.turns_at and 0 <= account.turns_at - account.peak_at < 0.2 * count  # the dotted line, right of it
+    right = (near or account.peak_at > count / 2) and not marks  # a line that begins a part may stand before the peak
     axes.annotate(
         f"peak: {account.peak:,} B", (account.peak_at, highest), xytext=(-9 if right else 9, 5),
         textcoords="offset points", ha="right" if right else "left", va="bottom", fontweight="bold", color=LIGHT["ink"],

@@ -357,6 +357,7 @@ def svg_of(paint, size):
     }  # fmt: skip
     with matplotlib.rc_context(settings):
         figure = Canvas(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
+        figure.get_layout_engine().set(w_pad=0.1)  # inches: a reader's font may be higher than the measured one
         FigureCanvasSVG(figure)
         paint(figure)
         out = io.StringIO()

@@ -32,30 +32,30 @@ loss.backward()
 IN_PLACE_TEXT = """\
 A film of 7 frames, and an error at the end.
 
-1. line 1: w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
+frame 1, line 1: w = torch.tensor([2.0, 1.0, 0.5], requires_grad=True)
    new: w = [2., 1., 0.5], v0, a leaf that requires grad
 
-2. line 2: x = torch.tensor([0.2, 0.4, 0.8])
+frame 2, line 2: x = torch.tensor([0.2, 0.4, 0.8])
    new: x = [0.2, 0.4, 0.8], v0, no grad
 
-3. line 3: gate = torch.tensor([0.0, 2.0, 2.0])
+frame 3, line 3: gate = torch.tensor([0.0, 2.0, 2.0])
    new: gate = [0., 2., 2.], v0, no grad
 
-4. line 4: h = torch.tanh(w * x)
+frame 4, line 4: h = torch.tanh(w * x)
    new: h = [0.3799, 0.3799, 0.3799], v0, made by TanhBackward0 (node 2)
    new nodes: 1 MulBackward0 (saved other = x), 2 TanhBackward0 (saved result = h)
 
-5. line 5: h *= gate
+frame 5, line 5: h *= gate
    STALE: TanhBackward0 (node 2) saved result = h at v0, and its memory is at v1 now
    h: [0.3799, 0.3799, 0.3799] -> [0., 0.7599, 0.7599], v0 -> v1
    h.grad_fn: TanhBackward0 (node 2) -> MulBackward0 (node 3)
    new node: 3 MulBackward0 (saved other = gate)
 
-6. line 6: loss = h.sum()
+frame 6, line 6: loss = h.sum()
    new: loss = 1.52, v0, made by SumBackward0 (node 4)
    new node: 4 SumBackward0
 
-7. line 7 raises: loss.backward()
+frame 7, line 7 raises: loss.backward()
    line 5 wrote into what TanhBackward0 (node 2) had saved as result
    raises RuntimeError: one of the variables needed for gradient computation has been modified by an inplace \
 operation: [torch.FloatTensor [3]], which is output 0 of Tanh, is at version 1; expected version 0 instead.
@@ -205,7 +205,7 @@ seen = shell.user_ns["_"]
 assert type(seen).__name__ == "Film" and len(seen) == 5, seen
 assert "line 5, MulBackward0 has run" in seen.text
 shell.run_cell("film(f, y)")
-assert "2. line 2: return x * 2" in shell.user_ns["_"].text, shell.user_ns["_"].text
+assert "frame 2, line 2: return x * 2" in shell.user_ns["_"].text, shell.user_ns["_"].text
 shell.run_cell("z = f(y)")
 assert shell.user_ns["z"].item() == 4 and shell.user_ns["w"].grad.item() == 2
 result = shell.run_cell("%%film colour=True\\nq = 1")
@@ -549,7 +549,7 @@ def test_some_lines_of_a_script_are_filmed(tmp_path):
     assert "A film of lines 7-10, 4 frames: film.html" in done.stderr
     assert "modified by an inplace operation" in done.stderr and "filming" not in done.stderr
     assert (
-        'data-first="7"' in page and "line 8 wrote into what SigmoidBackward0" in page and "4. line 10 raises" in page
+        'data-first="7"' in page and "line 8 wrote into what SigmoidBackward0" in page and "frame 4, line 10 raises" in page
     )
 
 

@@ -22,6 +22,7 @@ from backscope.events.recording import (
     VERSION,
     Event,
     Kept,
+    Maker,
     TrackedTensor,
     caller_of,
     here,
@@ -72,7 +73,7 @@ def share_counter(a: Tensor, b: Tensor) -> bool:
     return a.version is not None and a.version is b.version
 
 
-def engine_maker(node):
+def engine_maker(node) -> Maker:
     """Return the Maker of one of the engine's nodes, which may be renamed as long as it lives."""
     return maker_of("course_lib", node, node.sequence_nr, renamed=True)
 
@@ -100,7 +101,7 @@ class EngineObserver:
                 ops.INSTRUMENTS.append(note_node)
             _users[0] += 1
 
-    def detach(self):
+    def detach(self) -> None:
         """Have the engine call nobody any more, unless another thread still records."""
         state.recorders -= 1
         state.update()
@@ -109,10 +110,10 @@ class EngineObserver:
             if not _users[0]:
                 ops.INSTRUMENTS.remove(note_node)
 
-    def settle(self, recording):
+    def settle(self, recording) -> None:
         """Do nothing: the engine tells of each event when it happens."""
 
-    def watch_version(self, tensor, recording):
+    def watch_version(self, tensor, recording) -> None:
         """Notice from now on when the tensor's memory is written to."""
         watch_version(tensor, recording)
 
@@ -129,10 +130,10 @@ class Followed:
 
     __slots__ = ()
 
-    def unpack(self, node):
+    def unpack(self, node) -> Tensor | None:
         return looked_at(self, super().unpack, node, sys._getframe(1))
 
-    def read(self, node, *form):
+    def read(self, node, *form) -> Tensor | None:
         look = super().read
         return looked_at(self, (lambda node: look(node, *form)) if form else look, node, sys._getframe(1))
 
@@ -142,7 +143,7 @@ class Followed:
             kept.let_go()
 
 
-def looked_at(slot, look, node, frame):
+def looked_at(slot, look, node, frame) -> Tensor | None:
     """Let a slot answer as it would when it is asked for its tensor, and tell who watches."""
     kept = _followed.get(id(slot))
     if kept is None or slot.history is not _ANOTHER:
@@ -163,19 +164,19 @@ def looked_at(slot, look, node, frame):
     return tensor
 
 
-def is_use(frame):
+def is_use(frame) -> bool:
     """Tell a backward pass from somebody who looks at `node._saved_x`."""
     if state.task is None:
         return False
     return frame.f_code.co_filename != saved.__file__ or frame.f_back.f_code.co_filename == engine.__file__
 
 
-def version_now(slot):
+def version_now(slot) -> int | None:
     tensor = slot.tensor
     return None if tensor is None else 0 if tensor.version is None else tensor.version.value
 
 
-def followed_class(cls):
+def followed_class(cls) -> type:
     """Return the same class with `Followed` mixed in; it adds no field, so that a slot can change over to it."""
     if cls not in _classes:
         _classes[cls] = type(cls.__name__, (Followed, cls), {"__slots__": ()})
@@ -185,7 +186,7 @@ def followed_class(cls):
 SHOWN = {"slots": "tensors"}  # a custom Function's slots have no names of their own: ctx.saved_tensors[0]
 
 
-def note_node(node, result):
+def note_node(node, result) -> None:
     """Note a node that the engine has recorded: it calls this while a recording is open in this thread."""
     recordings = tuple(here.open)
     if not recordings:
@@ -219,7 +220,7 @@ def note_node(node, result):
             watch_inputs_and_results(node, result, maker, recording)
 
 
-def follow(slot, result, maker, where, recordings):
+def follow(slot, result, maker, where, recordings) -> Kept | None:
     """Start to follow one slot. None for a Python number, which is not shown on PyTorch either."""
     tensor, packed = slot.tensor, False
     if tensor is None:
@@ -246,7 +247,7 @@ def follow(slot, result, maker, where, recordings):
     return kept
 
 
-def is_leaf_memory(tensor):
+def is_leaf_memory(tensor) -> bool:
     """Tell memory that no recorded operation computed: a parameter's, or plain data's."""
     if tensor.node is None:
         return tensor.meta is None or tensor.meta.view is None or tensor.meta.view.base.node is None
@@ -254,7 +255,7 @@ def is_leaf_memory(tensor):
     return view is not None and view.base.node is None
 
 
-def before_own_write(recording, result):
+def before_own_write(recording, result) -> int | None:
     """Return where an in-place operation's inputs belong: before the write that the same call has just made."""
     if not recording.events or not isinstance(result, Tensor) or type(result.version) is not WatchedCounter:
         return None
@@ -283,11 +284,11 @@ class WatchedCounter(VersionCounter):
     __slots__ = ()
 
     @property
-    def value(self):
+    def value(self) -> int:
         return _value.__get__(self)
 
     @value.setter
-    def value(self, number):
+    def value(self, number) -> None:
         global _last_write
         moved = number != _value.__get__(self)
         _value.__set__(self, number)
@@ -303,7 +304,7 @@ class WatchedCounter(VersionCounter):
             recording.note(Event(VERSION, thing=watched[1], version=number, by=by, where=where))
 
 
-def watch_version(tensor, recording):
+def watch_version(tensor, recording) -> None:
     """Notice from now on when the tensor's memory is written to."""
     if tensor.is_inference() or isinstance(tensor, saved.WrappedNumber):
         return
@@ -320,7 +321,7 @@ def watch_version(tensor, recording):
         recording.meet(_watched[id(counter)][1])
 
 
-def stop_watching(counter, recording):
+def stop_watching(counter, recording) -> None:
     """End a recording's watch; a counter that nobody watches is an ordinary one again."""
     watched = _watched.get(id(counter))
     if watched is not None:
@@ -331,7 +332,7 @@ def stop_watching(counter, recording):
             del _watched[id(counter)]
 
 
-def watch_inputs_and_results(node, result, maker, recording):
+def watch_inputs_and_results(node, result, maker, recording) -> None:
     """Notice what happens to the memory a new node has to do with, and to the leaves it leads to.
 
     Results come first: a slot holds its node's own result as a second tensor, which could not say what made it.

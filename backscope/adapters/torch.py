@@ -11,6 +11,7 @@ Not seen: what another pair of hooks inside the block packs (checkpoint, save_on
 import os
 import sys
 import weakref
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -147,12 +148,12 @@ class TorchObserver:
         self.mode = CallsSeen(self)
         self.mode.__enter__()
 
-    def detach(self):
+    def detach(self) -> None:
         self.mode.__exit__(None, None, None)
         self.hooks.__exit__(None, None, None)
         self.watched.clear()
 
-    def running(self):
+    def running(self) -> tuple:
         """Return (name, line) of the call from Python that runs now, as far as it is known."""
         name, frame = self.call
         if frame is None:
@@ -162,7 +163,7 @@ class TorchObserver:
 
     # --- saved, used ---
 
-    def pack(self, tensor):
+    def pack(self, tensor) -> Packed:
         """Keep a tensor for a node: PyTorch calls this with every tensor that a node is about to keep."""
         recordings = tuple(here.open)
         packed = Packed()
@@ -188,7 +189,7 @@ class TorchObserver:
             recording.note(Event(SAVED, kept, version=packed.version, where=where))
         return packed
 
-    def unpack(self, packed):
+    def unpack(self, packed) -> torch.Tensor:
         """Give a node its tensor. RuntimeError when its memory was written to since."""
         kept = getattr(packed, "kept", None)
         watching = [] if kept is None else [r for r in kept.recordings if r.unpacks and r.open]
@@ -211,7 +212,7 @@ class TorchObserver:
             tell_use(kept, watching, UNPACKED, packed.version)
         return packed.tensor
 
-    def changed(self, packed, now):
+    def changed(self, packed, now) -> RuntimeError:
         """Make PyTorch's error for a saved tensor that was written to."""
         tensor, kept, output_of = packed.tensor, packed.kept, ""
         original = None if kept is None or kept.thing.ref is None else kept.thing.ref()
@@ -226,7 +227,7 @@ class TorchObserver:
 
     # --- which node ---
 
-    def after_call(self, result, arguments):
+    def after_call(self, result, arguments) -> None:
         """Find, after a call from Python has returned, the nodes it made, and notice what it wrote."""
         given = list(tensors_in(arguments, Tensor, 3))
         known = list(tensors_in(result, Tensor)) + given
@@ -245,13 +246,13 @@ class TorchObserver:
                     if tensor.requires_grad:
                         self.watch_version(tensor, recording)
 
-    def settle(self, recording):
+    def settle(self, recording) -> None:
         """Look through the graphs behind named tensors for nodes of calls that no mode sees: Function.apply."""
         if self.pending:
             self.find_slots([tensor for tensor in names_in(recording.frame)[1] if isinstance(tensor, Tensor)])
         self.check_versions(None)
 
-    def find_slots(self, known):
+    def find_slots(self, known) -> None:
         """Match what was packed with the slots of the nodes behind these tensors that were not seen before."""
         waiting = {id(packed): packed for ref in self.pending if (packed := ref()) is not None}
         found = []
@@ -269,7 +270,7 @@ class TorchObserver:
         for recording in here.open:
             put_in_order(recording.events, found)
 
-    def new_nodes(self, tensors):
+    def new_nodes(self, tensors) -> list:
         """Return the nodes behind these tensors that were not looked at yet, oldest first."""
         stack = [fn for t in tensors if (fn := safe_getattr(t, "grad_fn")) is not None]
         nodes = []
@@ -283,7 +284,7 @@ class TorchObserver:
             stack.extend(following for following, _ in node.next_functions if following is not None)
         return sorted(nodes, key=sequence_nr)
 
-    def slots(self, node):
+    def slots(self, node) -> Iterator:
         """Yield (name, index or None, slot) for each slot of a node."""
         kind = type(node)
         if kind not in self.names:
@@ -300,7 +301,7 @@ class TorchObserver:
 
     # --- writes ---
 
-    def watch_version(self, tensor, recording):
+    def watch_version(self, tensor, recording) -> None:
         if tensor.is_inference():
             return
         place = spot_of(tensor)[0]
@@ -323,7 +324,7 @@ class TorchObserver:
             recording.meet(thing)
         entries.append(Watched(tensor, thing, recordings))
 
-    def check_versions(self, tensors, by="", where=""):
+    def check_versions(self, tensors, by="", where="") -> None:
         """Say which versions have moved: of all that is watched, or of the memory of these tensors."""
         if not self.watched:
             return
@@ -354,7 +355,7 @@ class Watched:
         self.version = tensor._version
 
 
-def put_in_order(events, found):
+def put_in_order(events, found) -> None:
     """Sort the slots of one call: by node, then inputs before results, then by name, as our engine tells them."""
     found, end = set(found), len(events)
     while found and end > 0:
@@ -367,7 +368,7 @@ def put_in_order(events, found):
         end = min(start, end - 1)
 
 
-def tensors_in(thing, kind, depth=2):
+def tensors_in(thing, kind, depth=2) -> Iterator:
     """Yield the tensors in an argument or a result: itself, or what lists, tuples and dictionaries hold."""
     if isinstance(thing, kind):
         yield thing

@@ -47,14 +47,14 @@ class Maker:
         self.node = None if node is None else weakref.ref(node)
 
     @property
-    def name(self):
+    def name(self) -> str:
         node = None if self.node is None else self.node()
         if node is not None:
             self.known_as = node_name(node)
         return self.known_as + self.inside
 
 
-def maker_of(library, node, number, renamed=False):
+def maker_of(library, node, number, renamed=False) -> Maker:
     """Return the Maker of a node, one for each. `renamed`: it may get another name, and takes weak references."""
     maker = _makers.get((library, number))
     if maker is None:
@@ -73,7 +73,7 @@ class TrackedTensor:
         self.shape, self.dtype = ("", "") if tensor is None else (shape_of(tensor), dtype_of(tensor))
         self.maker, self.leaf, self.gone = maker, leaf, False
 
-    def is_alive(self):
+    def is_alive(self) -> bool:
         """Tell whether its place in memory cannot have become another tensor's."""
         return not self.gone or (self.ref is not None and self.ref() is not None)
 
@@ -93,7 +93,7 @@ class Kept:
         self.is_result = self.packed = self.freed = False
         self.history = None  # on our engine: what the slot's own field says, while that makes it safe_getattr
 
-    def put_in(self, maker, name, index, is_result):
+    def put_in(self, maker, name, index, is_result) -> None:
         """Say which slot of which node this is."""
         self.maker, self.is_result = maker, is_result or RESULT.match(name) is not None
         if self.is_result:
@@ -101,7 +101,7 @@ class Kept:
         self.slot = name if index is None else f"{name}[{index}]"
         self.order = self.is_result, name, index or 0
 
-    def let_go(self):
+    def let_go(self) -> None:
         """Note that the slot has died: the node released it, or the graph itself is gone."""
         if not self.freed:
             self.freed = True
@@ -122,7 +122,7 @@ class Event:
         self.thing = kept.thing if thing is None else thing
 
 
-def spot_of(tensor):
+def spot_of(tensor) -> tuple:
     """Return (memory, first element, shape, strides): equal for two tensors that look at the same elements."""
     adapter = adapter_of(tensor)
     return (id(tensor), 0, (), ()) if adapter is None else adapter.spot_of(tensor)
@@ -131,7 +131,7 @@ def spot_of(tensor):
 # --- where in the program ----------------------------------------------------------------------------------
 
 
-def inner_frames(frame):
+def inner_frames(frame) -> tuple:
     """Return (frames of libraries and instruments from `frame` outwards, the first of the program or None)."""
     ours, inner = (OWN_FILES, *library_files()), []
     while frame is not None and frame.f_code.co_filename.startswith(ours):
@@ -140,7 +140,7 @@ def inner_frames(frame):
     return inner, frame
 
 
-def place_of(frame):
+def place_of(frame) -> str:
     """Write a frame's line: 'cell [5] line 2', or 'file.py line 12'; "" without a frame."""
     return "" if frame is None else place_words(frame.f_code.co_filename, frame.f_lineno)
 
@@ -161,7 +161,7 @@ def user_place() -> str:
 CALLERS = ("step", "load_state_dict", "zero_grad", "reset_parameters")
 
 
-def caller_of(inner):
+def caller_of(inner) -> str:
     """Return ' in SGD.step' when a method of a library object did the writing, otherwise ''."""
     for frame in inner:
         if frame.f_code.co_name in CALLERS:
@@ -216,14 +216,14 @@ class Recording:
         self.stops = []  # functions that end what was begun for this recording
         self.makers = None
 
-    def note(self, event):
+    def note(self, event) -> None:
         """Add an event, at the end."""
         if self.open or (self.follows and event.kind == FREED):
             self.events.append(event)
 
     # --- names ---
 
-    def meet(self, thing):
+    def meet(self, thing) -> None:
         """Look for a new thing's name: among the names known at the beginning, and in the caller's variables."""
         tensor = None if thing.ref is None else thing.ref()
         if tensor is not None:
@@ -234,13 +234,13 @@ class Recording:
         self.nameless.append(thing)
         self.to_look = True
 
-    def name_of(self, tensor):
+    def name_of(self, tensor) -> str | None:
         known = self.variables.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1]
         return None if self.frame is None else name_in(self.frame, tensor)
 
-    def look(self):
+    def look(self) -> None:
         """Look once more for the names of things: a result gets its name after the operation has returned."""
         if not self.to_look or self.frame is None:
             return
@@ -269,7 +269,7 @@ class Recording:
 
     # --- words ---
 
-    def title(self, maker):
+    def title(self, maker) -> str | None:
         """Return a node's name; numbered when several nodes in this recording have it."""
         if maker is None:
             return "a node that was not seen"
@@ -288,7 +288,7 @@ class Recording:
             self.makers = len(self.events), titles
         return self.makers[1].get(maker, maker.name)
 
-    def words(self, thing):
+    def words(self, thing) -> str:
         """Call a tensor by its name, or by where it comes from."""
         if thing in self.names:
             return self.names[thing]
@@ -296,7 +296,7 @@ class Recording:
             return f"the result of {self.title(thing.maker)}"
         return f"an unnamed tensor {thing.shape}"
 
-    def close(self):
+    def close(self) -> None:
         """End the block: nothing new is recorded."""
         self.look()
         self.open = False
@@ -311,7 +311,7 @@ class Recording:
         self.stops.clear()
 
 
-def in_reading_order(events):
+def in_reading_order(events) -> list:
     """Sort events of one node that follow one another by slot: libraries unpack and free in their own order."""
     events, ordered, i = list(events), [], 0
     while i < len(events):
@@ -325,7 +325,7 @@ def in_reading_order(events):
     return ordered
 
 
-def name_in(frame, tensor):
+def name_in(frame, tensor) -> str | None:
     """Return the name of the caller's variable that is this very tensor, or None."""
     seen = frame.f_locals
     try:
@@ -339,7 +339,7 @@ def name_in(frame, tensor):
             seen.clear()  # up to Python 3.12 a copy that stays with the frame, and would keep the tensors alive
 
 
-def pairs_of(names, what):
+def pairs_of(names, what) -> list:
     """Return [(name, tensor)] from `names=`, a dictionary or a module. TypeError or ValueError for anything else."""
     if names is None:
         return []
@@ -361,14 +361,14 @@ def pairs_of(names, what):
 # --- what both libraries tell in the same way --------------------------------------------------------------
 
 
-def tell_use(kept, recordings, kind, version):
+def tell_use(kept, recordings, kind, version) -> None:
     """Note that a saved tensor was used, or refused, in a backward pass."""
     for recording in recordings:
         recording.look()
         recording.note(Event(kind, kept, version=version))
 
 
-def watch_leaf(leaf, recording):
+def watch_leaf(leaf, recording) -> None:
     """Notice from now on when a gradient is added to the leaf's `.grad`."""
     known = recording.leaves.get(id(leaf))
     if known is not None and known[0]() is leaf:

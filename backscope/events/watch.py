@@ -97,7 +97,7 @@ class Log:
         return Log(self._recording, tuple(kind for kind in KINDS if kind in kinds))
 
     @property
-    def lines(self):
+    def lines(self) -> list:
         """All of them: (number of the event, kind, sentence, place), numbered as in the whole log."""
         recording = self._recording
         recorder.settle(recording)
@@ -112,7 +112,7 @@ class Log:
         return len(self.lines)
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The log in words."""
         lines, left_out = ends_of(self.lines, MANY)
         if not lines:
@@ -130,7 +130,7 @@ class Log:
         return {"text/plain": self.text, "text/html": self.html}
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The log as a card: number, kind, sentence, place."""
         lines, left_out = ends_of(self.lines, MANY)
         if not lines:
@@ -139,12 +139,12 @@ class Log:
         return card(table_of_events(lines) + note, len(lines))
 
 
-def place(kind, where):
+def place(kind, where) -> str:
     """Write the line of the program as the end of a sentence."""
     return "" if not where else f" at {where}" if kind == VERSION else f" ({where})"
 
 
-def nothing_to_say(recording, kinds):
+def nothing_to_say(recording, kinds) -> str:
     """Say why a log is empty."""
     if recording.events:
         return f"watch: no event of the kind {' or '.join(kinds)} among the {len(recording.events)} in this log."
@@ -155,7 +155,7 @@ def nothing_to_say(recording, kinds):
     )
 
 
-def sentence(recording, event):
+def sentence(recording, event) -> str:
     """Write one event in words."""
     what = recording.words(event.thing)
     if event.kind == VERSION:
@@ -180,14 +180,14 @@ def sentence(recording, event):
     return f"freed {what} from {slot}"
 
 
-def ends_of(lines, most):
+def ends_of(lines, most) -> tuple:
     """Return (the lines, or the first and the last of them; how many are left out)."""
     if most is None or len(lines) <= most:
         return lines, 0
     return lines[: most - most // 2] + lines[-(most // 2) :], len(lines) - most
 
 
-def not_shown(left_out):
+def not_shown(left_out) -> list[str]:
     """Write the sentence that says that a log is longer than what is shown."""
     return [f"Not shown: {left_out:,} events in the middle; log.lines has them all."] if left_out else []
 
@@ -196,7 +196,7 @@ MANY = 400  # events: of a longer log the two ends are shown
 TALL = 30  # rows: a card with more gets a scroll bar
 
 
-def card(inside, rows=0):
+def card(inside, rows=0) -> str:
     """Return a card that reads on any page: it has an edge and no paper of its own."""
     scroll = "max-height:620px;overflow-y:auto;" if rows > TALL else ""
     return (
@@ -208,7 +208,7 @@ def card(inside, rows=0):
 CELL = "padding:3px 8px;border:0;text-align:left;vertical-align:top;font-size:13px;"
 
 
-def table_of_events(lines):
+def table_of_events(lines) -> str:
     """Write the events as an HTML table."""
     rows = []
     for number, kind, words, where in lines:

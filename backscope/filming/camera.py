@@ -15,7 +15,7 @@ import threading
 import traceback
 from collections import Counter
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 
 from backscope.adapters import LIBRARIES
 from backscope.filming import passes
@@ -63,31 +63,31 @@ class Stopped(BaseException):
 _here = threading.local()
 
 
-def camera_of(number):
+def camera_of(number) -> "Camera | None":
     """Return the camera that runs in this thread, when it is the one that put in the call."""
     camera = getattr(_here, "camera", None)
     return camera if camera is not None and camera.number == number else None
 
 
-def tick(number, first, last, column, where, scope):
+def tick(number, first, last, column, where, scope) -> None:
     """Note that a statement has run."""
     if camera := camera_of(number):
         camera.tick(first, last, column, where, scope)
 
 
-def turn(number):
+def turn(number) -> None:
     """Note that a loop or a function begins its body once more."""
     if camera := camera_of(number):
         camera.turn()
 
 
-def caught(number, where, scope):
+def caught(number, where, scope) -> None:
     """Note that the program has caught an error."""
     if camera := camera_of(number):
         camera.caught(sys.exc_info()[1], where, scope)
 
 
-def backward(number, first, last, where, scope, tensor, *args, **options):
+def backward(number, first, last, where, scope, tensor, *args, **options) -> None:
     """Film a pass node by node: a frame for each."""
     camera = camera_of(number)
     if camera is None or not can_be_stepped(tensor) or (where and in_a_pass(sys._getframe(1))):
@@ -126,11 +126,11 @@ class Script:
             if isinstance(node, ast.stmt):
                 self.statements.setdefault(node.lineno, node)
 
-    def within(self, line):
+    def within(self, line) -> bool:
         """Return True for a line that has frames."""
         return self.span is None or self.span[0] <= line <= self.span[1]
 
-    def made_here(self):
+    def made_here(self) -> set[str]:
         """Find names that the program gives before it uses them: what they meant before has nothing to do with it."""
         used, given = set(), set()
         for statement in self.tree.body:
@@ -141,7 +141,7 @@ class Script:
             given |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
         return given - used
 
-    def compiled(self, number, function=None):
+    def compiled(self, number, function=None) -> CodeType:
         """Return the code to run; of a program that is one function, the function's definition."""
         self.number = number
         tree = copy.deepcopy(self.tree)
@@ -156,7 +156,7 @@ class Script:
             one.body.insert(docstring(one.body), begins)
         return compile(ast.fix_missing_locations(tree), self.file, "exec", dont_inherit=True)
 
-    def call(self, name, at, *words):
+    def call(self, name, at, *words) -> ast.Expr:
         """Return a statement that calls one of CALLS."""
         words = ", ".join(word if word == "locals()" else repr(word) for word in (self.number, *words))
         made = ast.parse(f"{name}({words})").body[0]
@@ -165,14 +165,14 @@ class Script:
                 node.lineno = node.end_lineno = at.lineno
         return made
 
-    def body(self, statements, where, quiet=False):
+    def body(self, statements, where, quiet=False) -> list:
         """Statements with a call behind each simple one. `where`: the function they stand in; `quiet`: no frames."""
         found = []
         for one in statements:
             found += self.one(one, where, quiet)
         return found
 
-    def one(self, one, where, quiet):
+    def one(self, one, where, quiet) -> list:
         constant = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
         if isinstance(one, QUIET) or constant:
             return [one]
@@ -204,14 +204,14 @@ class Script:
             self.expand(one, where)
         return [one, *tick]
 
-    def expand(self, one, where):
+    def expand(self, one, where) -> None:
         """Have a statement `x.backward()` call BACKWARD in place of the method."""
         call = one.value if isinstance(one, ast.Expr) else None
         if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "backward":
             given = self.call(BACKWARD, one, one.lineno, one.end_lineno, where, "locals()").value
             call.func, call.args = given.func, [*given.args, call.func.value, *call.args]
 
-    def block(self, one, where, quiet):
+    def block(self, one, where, quiet) -> None:
         """Follow an `if`, `with`, `try` or `match` inside. A `with` may catch an error, as `suppress` does."""
         for handler in getattr(one, "handlers", ()):
             told = [] if self.span else [self.call(CAUGHT, handler, where, "locals()")]
@@ -227,7 +227,7 @@ class Script:
             one.body = [ast.copy_location(ast.Try(one.body, [handler], [], []), one)]
 
 
-def in_a_pass(frame):
+def in_a_pass(frame) -> bool:
     """Tell whether a library's backward pass has called the function of the program that this frame runs."""
     while frame is not None and not (frame.f_code.co_filename.startswith(FILE) and frame.f_code.co_name == "<module>"):
         if frame.f_code.co_name in ("_engine_run_backward", "run_backward") or frame.f_code.co_filename.endswith(
@@ -238,7 +238,7 @@ def in_a_pass(frame):
     return False
 
 
-def docstring(body):
+def docstring(body) -> int:
     """1 when a body begins with a docstring, else 0."""
     return int(isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant))
 
@@ -252,13 +252,13 @@ class Printed(io.TextIOBase):
     def __init__(self):
         self.kept, self.more = "", 0
 
-    def write(self, text):
+    def write(self, text) -> int:
         room = max(0, MOST_PRINTED - len(self.kept))
         self.kept += text[:room]
         self.more += len(text) - len(text[:room])
         return len(text)
 
-    def take(self):
+    def take(self) -> str:
         """Return what was printed since the last call."""
         text = self.kept.rstrip("\n") + (f"… and {self.more:,} more letters" if self.more else "")
         self.kept, self.more = "", 0
@@ -281,7 +281,7 @@ class Camera:
         self.latest = None
         self.told = None  # the error that the last frame shows
 
-    def run(self, scope, function=None, args=()):
+    def run(self, scope, function=None, args=()) -> None:
         """Run the program with these names; a function, with these arguments."""
         if getattr(_here, "camera", None) is not None:
             raise RuntimeError("film() was called by a program that is being filmed; one film at a time.")
@@ -312,7 +312,7 @@ class Camera:
                 for name in CALLS:
                     scope.pop(name, None)
 
-    def run_script(self, code, scope):
+    def run_script(self, code, scope) -> None:
         """Run a script of which some lines are filmed. It prints, ends and raises as it would without a film."""
         self.hidden, self.where, self.most_steps = {}, "", float("inf")
         self.scope = self.top = scope
@@ -333,12 +333,12 @@ class Camera:
 
     # --- called by the program ---
 
-    def turn(self):
+    def turn(self) -> None:
         self.steps += 1
         if self.steps > self.most_steps:
             raise Stopped
 
-    def tick(self, first, last, column, where, scope):
+    def tick(self, first, last, column, where, scope) -> None:
         self.turn()
         self.told = None
         self.times[first, column] += 1
@@ -351,7 +351,7 @@ class Camera:
             self.top = scope
         self.shoot((first, last), f"line {first}" + (f" in {where}" if where else "") + again)
 
-    def caught(self, error, where, scope):
+    def caught(self, error, where, scope) -> None:
         self.turn()
         lines, title = self.place(error)
         self.scope, self.where = scope, where
@@ -359,7 +359,7 @@ class Camera:
             self.told = error
             self.shoot(lines, title, error)
 
-    def backward(self, first, last, where, scope, *given, **options):
+    def backward(self, first, last, where, scope, *given, **options) -> None:
         """Film a pass node by node: a frame for each."""
         self.scope, self.where = scope, where
         if not where:
@@ -370,7 +370,7 @@ class Camera:
 
     # --- frames ---
 
-    def shoot(self, lines, title, error=None, graph=None, **more):
+    def shoot(self, lines, title, error=None, graph=None, **more) -> None:
         """Keep a frame, if there is room for one. `graph`: what it shows, when that is not to be read now."""
         if self.fault is not None:
             return
@@ -394,14 +394,14 @@ class Camera:
             self.fault = one_line(fault)
             self.notes.append(f"The film ends before {title}: the tensors could not be read ({self.fault}).")
 
-    def last_of_many(self):
+    def last_of_many(self) -> None:
         """Of a long run the last frame is shown, too."""
         if self.latest is not None:
             (lines, title, _), self.latest = self.latest, self
             self.left_out -= 1
             self.shoot(lines, title)
 
-    def failed(self, error):
+    def failed(self, error) -> None:
         """Add the last frame: what was raised, by which line, and which line is to blame."""
         lines, title = self.place(error)
         self.latest = self
@@ -410,7 +410,7 @@ class Camera:
         self.shoot(lines, title, error)
         self.error = without_frames(error)
 
-    def place(self, error):
+    def place(self, error) -> tuple:
         """Return (lines of the statement that raised, title)."""
         line = 0
         for frame, at in traceback.walk_tb(error.__traceback__):
@@ -423,7 +423,7 @@ class Camera:
 
     # --- reading ---
 
-    def read(self):
+    def read(self) -> Graph:
         """Return the graph behind everything that the program names, as it is now."""
         known, around, asked = self.named()
         if not asked:
@@ -433,7 +433,7 @@ class Camera:
         self.name_freed_slots(graph)
         return graph
 
-    def name_freed_slots(self, graph):
+    def name_freed_slots(self, graph) -> None:
         """Name the slots of a custom Function of PyTorch's, which forgets their names once it has let go of them."""
         before = {
             node.key: node.slots for seen in self.frames[-1:] for node in seen.graph.nodes if node.key is not None
@@ -443,7 +443,7 @@ class Camera:
             if len(node.slots) == 1 and node.slots[0].state == FREED and "tensors[0]" in [slot.name for slot in old]:
                 node.slots = [SavedSlot(slot.name, FREED) for slot in old]
 
-    def named(self):
+    def named(self) -> tuple:
         """Return ({id of a tensor: its names}, tensors, those that are asked for)."""
         found = {name: self.top[name] for name in self.script.names if name in self.top}
         found = {name: thing for name, thing in found.items() if self.hidden.get(name, self) is not thing}
@@ -458,7 +458,7 @@ class Camera:
         asked = [t for t in around if not all(name.endswith(".grad") for name in known[id(t)])]
         return known, around, asked
 
-    def culprit(self, graph, lines, message):
+    def culprit(self, graph, lines, message) -> tuple | None:
         """Return (key of a node, its slot, the lines that spoilt it, how): where the pass that a statement began fails.
 
         Of the nodes that it reaches and that keep what is stale or freed, the one made last: the engine comes to it
@@ -500,12 +500,12 @@ class Modes:
         self.anomaly = [library.autograd.set_detect_anomaly(False) for library in libraries]
         self.leave_anomaly()
 
-    def leave_anomaly(self):
+    def leave_anomaly(self) -> None:
         """Have anomaly mode as it was when it was switched off to be asked."""
         for guard in self.anomaly:
             guard.__exit__()
 
-    def set_back(self):
+    def set_back(self) -> None:
         """Set what the program has changed back to what it was."""
         self.leave_anomaly()
         for put, mode in self.kept:

@@ -68,7 +68,7 @@ SCRIPT = SCRIPT.replace("RAISES", RAISES).replace("NOW", NOW).replace("SPOILT", 
 SCRIPT = SCRIPT.replace("HIGHEST", str(HIGHEST)).replace("\n", "")
 
 
-def card(film):
+def card(film) -> str:
     """Return the whole card as HTML."""
     head = "".join(f"<div>{escape(note)}</div>" for note in film.notes)
     title = f"<b>{escape(words.headline(film.reel, film.error))}</b>" if len(film) or not film.notes else ""
@@ -91,11 +91,11 @@ def card(film):
     )
 
 
-def escape(text):
+def escape(text) -> str:
     return html.escape(text, quote=False)
 
 
-def listing(film):
+def listing(film) -> str:
     """Return the source with line numbers."""
     rows = film.source.split("\n")
     lines = "".join(
@@ -105,12 +105,12 @@ def listing(film):
     return f'<div style="font-family:{html.escape(MONO)};font-size:12px;line-height:1.4">{lines}</div>'
 
 
-def number(n):
+def number(n) -> str:
     """Return a line's number, and the room after it."""
     return f"{n:>2}  ".replace(" ", "&#160;")
 
 
-def images_of(film, wide):
+def images_of(film, wide) -> tuple:
     """Return (one image for each frame, a sentence on those that are left out to keep the card small)."""
     scale = min([1, *(HIGHEST / page.height for page in film.pages)])  # one for all frames, which have one layout
     wide *= scale
@@ -129,14 +129,14 @@ def images_of(film, wide):
     return [*images[:kept], *[""] * (len(images) - 1 - kept), images[-1]], says + "the program, has pictures for all."
 
 
-def alt(film, k):
+def alt(film, k) -> str:
     """Return a frame for those who cannot see it."""
     seen = film.reel.frames[k]
     line = f"{seen.title}: {words.code_of(film, seen)}".rstrip(": ") + "."
     return in_short([line, *(one.rstrip(".") + "." for one in film.changes(k))])
 
 
-def frame(film, k, picture):
+def frame(film, k, picture) -> str:
     """Return one frame: what the line did, and the picture."""
     seen, says = film.reel.frames[k], film.changes(k)
     title = f"frame {k + 1}, {seen.title}"

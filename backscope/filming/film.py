@@ -58,7 +58,7 @@ def film(program: str | Callable, *args: object, enter: bool = True, nodes: bool
     return shoot(textwrap.dedent(program).strip("\n"), enter, nodes, names_around(sys._getframe(1)))
 
 
-def names_around(frame):
+def names_around(frame) -> dict:
     """Return a dictionary of its own with the names that a frame sees."""
     seen = frame.f_locals
     scope = {**frame.f_globals, **seen}
@@ -67,7 +67,7 @@ def names_around(frame):
     return scope
 
 
-def film_function(function, args, enter, nodes):
+def film_function(function, args, enter, nodes) -> "Film":
     """Return the film of a call."""
     try:
         source = textwrap.dedent(inspect.getsource(function)).rstrip()
@@ -86,7 +86,7 @@ def film_function(function, args, enter, nodes):
     return shoot(source, enter, nodes, {**function.__globals__, **outside}, function.__name__, args)
 
 
-def shoot(source, enter, nodes, scope, function=None, args=(), runs=None):
+def shoot(source, enter, nodes, scope, function=None, args=(), runs=None) -> "Film":
     """Run the program and make the film; what is wrong with the program is told by the film.
 
     `runs`: what the program is to Python, when it says something else, such as a cell with magics.
@@ -163,7 +163,7 @@ class Film:
             self._pages = self._drawn.pages() if self._drawn else []
         return self._pages
 
-    def focus(self, k):
+    def focus(self, k) -> float:
         """Return how far down the picture of a frame something has changed."""
         return self._drawn.focus(k) if self.pages else 0
 
@@ -194,7 +194,7 @@ class Film:
     __repr__ = __str__
 
 
-def shown(frames):
+def shown(frames) -> list:
     """Return the frames without those at the beginning that show nothing yet."""
     while frames and not (frames[0].graph.values or frames[0].error or frames[0].printed):
         frames = frames[1:]

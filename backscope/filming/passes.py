@@ -4,6 +4,7 @@ The graph is not read while the pass runs. Each frame is made from the graph as 
 """
 
 import copy
+from collections.abc import Iterator
 
 from backscope.graph.model import FREED, link_inputs
 from backscope.graph.reader import Reader
@@ -11,7 +12,7 @@ from backscope.graph.tensor_facts import is_tensor
 from backscope.stepping import step as steps
 
 
-def frames_of(camera, tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+def frames_of(camera, tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None) -> Iterator:
     """Run the pass. Yields (name of a node, graph after it has run, its key, (recording, frame of the recording)).
 
     A pass that cannot be recorded runs as it would without a film.
@@ -40,7 +41,7 @@ def frames_of(camera, tensor, gradient=None, retain_graph=None, create_graph=Fal
         raise recording.error
 
 
-def after(before, graph, frame):
+def after(before, graph, frame) -> tuple:
     """Return (the graph after a node of the pass has run, the key of this node)."""
     now = copy.deepcopy(before)
     place = {key_of(now, node): node for node in now.nodes}
@@ -54,11 +55,11 @@ def after(before, graph, frame):
     return now, key_of(graph, graph.nodes[frame.step.node])
 
 
-def key_of(graph, node):
+def key_of(graph, node) -> tuple:
     """Return the same for the same node, in the graph that the film reads and in the one that is recorded."""
     return ("leaf", graph.values[node.leaf].token) if node.accumulates else ("node", node.key)
 
 
-def can_be_stepped(thing):
+def can_be_stepped(thing) -> bool:
     """Return True for a tensor with a history."""
     return is_tensor(thing) and bool(getattr(thing, "requires_grad", False))

@@ -22,18 +22,18 @@ class Stacked(Card):
 
     least = 0  # its width, so that all nodes are equally wide
 
-    def size(self, lies):
+    def size(self, lies) -> tuple:
         width, height = super().size(True)
         return max(width, self.least), height
 
-    def places(self, width, height, lies):
+    def places(self, width, height, lies) -> list:
         return super().places(width, height, True)
 
-    def drawer_at(self, k, lies):
+    def drawer_at(self, k, lies) -> tuple:
         x, y, wide, tall = self.places(*self.size(True), True)[k]
         return y + tall / 2, x + wide, k == len(self.drawers) - 1
 
-    def write(self, page, x, y, width, height, lies):
+    def write(self, page, x, y, width, height, lies) -> None:
         super().write(page, x, y, width, height, True)
 
 
@@ -46,7 +46,7 @@ class Places:
     marks: list
 
 
-def placed(reel, changes):
+def placed(reel, changes) -> Places:
     """Return the Places of a reel."""
     slots = {}  # place of a node -> {name of a slot: its number}
     for side in reel.sides:
@@ -60,7 +60,7 @@ def placed(reel, changes):
     return Places(sides, union(sides), marks)
 
 
-def spoilt_by(reel):
+def spoilt_by(reel) -> dict:
     """Return {(node, slot): the line in whose frame the slot became STALE}."""
     found = {}
     for side, frame in zip(reel.sides, reel.frames, strict=True):
@@ -71,7 +71,7 @@ def spoilt_by(reel):
     return found
 
 
-def graph_of(reel, side, slots, spoilt):
+def graph_of(reel, side, slots, spoilt) -> Graph:
     """Return a side as a graph of lists, with None at the places of what it does not have."""
     value, node = reel.value_place, reel.node_place
     graph = Graph([None] * (1 + max(value.values(), default=-1)), [None] * (1 + max(node.values(), default=-1)), [], [])
@@ -99,7 +99,7 @@ def graph_of(reel, side, slots, spoilt):
     return graph
 
 
-def union(sides):
+def union(sides) -> Graph:
     """Join the things of all sides. A tensor stands where it was first: a write in place does not move it."""
     both = copy.copy(sides[-1])
     both.values = [copy.copy(next(filter(None, found))) for found in zip(*(side.values for side in sides), strict=True)]
@@ -114,7 +114,7 @@ def union(sides):
     return both
 
 
-def marks_of(reel, changes: Changes, slots):
+def marks_of(reel, changes: Changes, slots) -> dict:
     """Return what a frame marks, by places."""
     found = {}
     for what, word in changes.marks.items():
@@ -137,7 +137,7 @@ class FilmDrawing(PairDrawing):
         for k in range(1, len(reel.sides)):
             self.add_ghosts(k)
 
-    def make_boxes(self):
+    def make_boxes(self) -> None:
         """Make all nodes equally wide, so that lines beside them keep clear of all of them."""
         super().make_boxes()
         widest = max((box.width for box in self.node_box.values()), default=0)
@@ -147,7 +147,7 @@ class FilmDrawing(PairDrawing):
                 if f"n{key}" in cards:
                     cards[f"n{key}"].least = widest
 
-    def straighten(self):
+    def straighten(self) -> None:
         """Right angles in place of curves; and each dotted line that changes its row has a track of its own."""
         beside = 0
         for r in self.plan.routes:
@@ -161,16 +161,16 @@ class FilmDrawing(PairDrawing):
 
     # --- boxes ---
 
-    def value_cards(self, v):
+    def value_cards(self, v) -> list:
         return self.cards_of(("value", v), f"v{v}", lambda side: side.values[v] and value_card(side, v, 1))
 
-    def node_cards(self, i):
+    def node_cards(self, i) -> list:
         def card(side):
             return side.nodes[i] and Stacked(**vars(node_card(side, i, False, 1)))
 
         return self.cards_of(("node", i), f"n{i}", card)
 
-    def cards_of(self, what, key, made):
+    def cards_of(self, what, key, made) -> list:
         """Return the cards that take turns in a box."""
         found = []
         for which, side in enumerate(self.pair.sides):
@@ -183,7 +183,7 @@ class FilmDrawing(PairDrawing):
         return found
 
     @staticmethod
-    def mark(card, what, marks, node=None):
+    def mark(card, what, marks, node=None) -> Card | Stacked:
         """Return a word in a box, and amber behind its drawers, where something changed; mostly there is no word."""
         card.lines += [[(marks[what], "strong", "ink")]] if marks.get(what) else []
         shown = [k for k, slot in enumerate(node.slots) if slot is not None] if node is not None else []
@@ -194,7 +194,7 @@ class FilmDrawing(PairDrawing):
             drawer.lines += [[(said, "strong", drawer.lines[0][0][2])]] if said else []
         return card
 
-    def add_ghosts(self, k):
+    def add_ghosts(self, k) -> None:
         """Draw what has gone as a dashed box for one frame, where its place is not taken."""
         before, cards = self.reel.sides[k - 1], self.side_cards[k]
         for i in self.changes[k].gone_values:
@@ -205,32 +205,32 @@ class FilmDrawing(PairDrawing):
 
     # --- the page ---
 
-    def pages(self):
+    def pages(self) -> list:
         """Return a page for each frame, all of one size."""
         return [self.page_of(k) for k in range(len(self.pair.sides))]
 
-    def focus(self, k):
+    def focus(self, k) -> float:
         """Return how far down something has changed."""
         marks = self.pair.marks[k]
         boxes = [self.box_of("value" if what[0] == "value" else "node", what[1]) for what in marks]
         return max((self.turn(box.t, box.c)[1] for box in boxes), default=0)
 
-    def title(self):
+    def title(self) -> list:
         return []
 
-    def room_above(self):
+    def room_above(self) -> int:
         return Drawing.room_above(self)
 
-    def write_title(self, page):
+    def write_title(self, page) -> None:
         """Write nothing: what the line did stands below the source."""
 
-    def lane_words(self):
+    def lane_words(self) -> tuple:
         return ("GRAPH: backward runs up" if self.plan.back else ""), "TENSORS: time runs down"
 
-    def memory_words(self, memory):
+    def memory_words(self, memory) -> str:
         return Drawing.memory_words(self, memory)
 
-    def write(self, page):
+    def write(self, page) -> None:
         """Write amber first, so that the heads of arrows lie on it."""
         for box in self.plan.boxes:
             if box.key in self.halos[self.which]:
@@ -239,11 +239,11 @@ class FilmDrawing(PairDrawing):
                 page.halo(x - 5, y - 5, box.width + 10, box.height + 10, radius + 4)
         super().write(page)
 
-    def write_words(self, page, r):
+    def write_words(self, page, r) -> None:
         if r.kind != "stale":  # the drawer says which line wrote
             super().write_words(page, r)
 
-    def write_route(self, page, r, kind=None):
+    def write_route(self, page, r, kind=None) -> None:
         if self.which not in r.sides:
             return
         r.dotted = r.sides[self.which].get("dotted", False)
@@ -255,6 +255,6 @@ class FilmDrawing(PairDrawing):
         Drawing.write_route(self, page, r, kind)
 
 
-def ghost(name):
+def ghost(name) -> Card:
     """Return a box for what has gone."""
     return Card("ghost", [[(short(name), "value", "ink2"), ("gone", "strong", "ink2")]], dashed=True)

@@ -15,11 +15,11 @@ class Side:
     memories: list = field(default_factory=list)
     other_counter: list = field(default_factory=list)
 
-    def title(self, i):
+    def title(self, i) -> str:
         """Return a value's name."""
         return self.values[i].name
 
-    def node_title(self, i):
+    def node_title(self, i) -> str:
         """Return a node's number and name, 'AccumulateGrad of w'."""
         node = self.nodes[i]
         return f"AccumulateGrad of {self.title(node.leaf)}" if node.accumulates else f"{node.number} {node.name}"
@@ -44,7 +44,7 @@ class Reel:
         )
         self.value_place = places(self.values, lambda k, i: self.value_kind(self.sides[k], i), lambda k, i: ())
 
-    def side(self, k, graph):
+    def side(self, k, graph) -> Side:
         """Return a frame's graph under the common indexes."""
         value, node = self.values[k], self.nodes[k]
 
@@ -68,7 +68,7 @@ class Reel:
         side.other_counter = [(value[a], value[b]) for a, b in graph.other_counter]
         return side
 
-    def keep_inputs(self):
+    def keep_inputs(self) -> None:
         """Keep a value's inputs, found through what its node saved: what a pass frees was still an input."""
         for before, now in zip(self.sides, self.sides[1:], strict=False):
             for i, new in now.values.items():
@@ -77,19 +77,19 @@ class Reel:
                     both = [j for j in old.inputs if j in now.values and now.values[j].token == before.values[j].token]
                     new.inputs = list(dict.fromkeys([*both, *new.inputs]))
 
-    def value_kind(self, side, i):
+    def value_kind(self, side, i) -> tuple:
         """Return what must agree for a tensor to take another's place: it stands beside its node; a leaf stays."""
         value = side.values[i]
         beside = i if value.leaf and value.requires_grad else self.node_place.get(value.node)
         return value.name if value.named else "", value.requires_grad, value.shape, beside
 
     @property
-    def largest(self):
+    def largest(self) -> int:
         """Count the nodes of the film, or the places for tensors, whichever are more."""
         return max(self.count, len(set(self.value_place.values())))
 
     @property
-    def count(self):
+    def count(self) -> int:
         """Count the nodes of the film, in all its frames together."""
         return len({node.key for side in self.sides for node in side.nodes.values() if node.key is not None})
 
@@ -101,7 +101,7 @@ class Ids:
         self.values, self.nodes = {}, {}
         self.before = {}  # what made or held each value of the frame before -> its index
 
-    def of(self, graph):
+    def of(self, graph) -> tuple:
         """Return (indexes of the values, indexes of the nodes) of one graph."""
         tokens = {value.token for value in graph.values}
         held = {}  # a value without a name is often a new object each time that it is looked at
@@ -127,12 +127,12 @@ class Ids:
         self.before = marks
         return values, [self.node(values, node) for node in graph.nodes]
 
-    def node(self, values, node):
+    def node(self, values, node) -> int:
         key = ("leaf", values[node.leaf]) if node.accumulates else ("node", node.key)
         return self.nodes.setdefault(key, len(self.nodes))
 
 
-def keep_names(graphs):
+def keep_names(graphs) -> None:
     """Call a tensor of several names by the one that it had in the frame before, as long as that is its name."""
     before = {}
     for graph in graphs:
@@ -143,7 +143,7 @@ def keep_names(graphs):
         before = {value.token: value.name for value in graph.values if value.named}
 
 
-def number(graphs):
+def number(graphs) -> None:
     """Give a node one number in all frames, and names after it to values without one."""
     keys = sorted({node.key for graph in graphs for node in graph.nodes if not node.accumulates})
     numbers = {key: n for n, key in enumerate(keys, 1)}
@@ -158,18 +158,18 @@ def number(graphs):
 # --- places --------------------------------------------------------------------------------------------------
 
 
-def node_kind(side, i):
+def node_kind(side, i) -> tuple:
     """Return what must agree for a node to take another's place; an AccumulateGrad keeps to its leaf."""
     node = side.nodes[i]
     return node.name, node.leaf, len(node.edges), tuple(node.slots)
 
 
-def behind(side, i):
+def behind(side, i) -> list[int]:
     """Return the nodes that a node leads to: its place must not come before theirs."""
     return [f for _, f, _ in side.nodes[i].edges if f is not None and not side.nodes[f].accumulates]
 
 
-def places(found, kind, before):
+def places(found, kind, before) -> dict:
     """Return {index: place}. What is new takes the place of something of its kind that is gone for good.
 
     So a loop stays where it is: three steps of training take the room of one.

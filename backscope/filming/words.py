@@ -29,14 +29,14 @@ class Changes:
         if not self.frame.lines[0]:  # what was there before is nothing that a line has changed
             self.marks.clear()
 
-    def say(self, rank, sentence, *what):
+    def say(self, rank, sentence, *what) -> None:
         """Keep a sentence, and mark what it is about."""
         if sentence:
             self.found.append((rank, sentence))
         self.marks.update(dict.fromkeys(what, ""))
 
     @property
-    def sentences(self):
+    def sentences(self) -> list[str]:
         """The first few of the sentences, the most important first."""
         found = [sentence for _, sentence in sorted(self.found, key=lambda pair: pair[0])]
         found = list(dict.fromkeys(found))
@@ -49,7 +49,7 @@ class Changes:
 
     # --- everything that may have changed ---
 
-    def look(self):
+    def look(self) -> None:
         self.culprit()
         for i, new in self.now.values.items():
             old = self.old.values.get(i)
@@ -61,7 +61,7 @@ class Changes:
         self.gone()
         self.nodes()
 
-    def culprit(self):
+    def culprit(self) -> None:
         """Say what was raised, and which line is to blame."""
         frame = self.frame
         if frame.culprit:
@@ -82,7 +82,7 @@ class Changes:
                 if node_key(self.now, node) == frame.ran:
                     self.marks["node", i] = "has just run"
 
-    def new_value(self, i, new):
+    def new_value(self, i, new) -> None:
         again = next((old for j, old in self.old.values.items() if old.named and old.name == new.name
                       and (j not in self.now.values or self.now.values[j].name != new.name)), None)  # fmt: skip
         parts = [f"{new.preview}" + (f" {new.dtype}" if new.dtype != "float32" else "")]
@@ -106,7 +106,7 @@ class Changes:
         word = "another" if again else "new" if self.frame.lines[0] else "there is"
         self.say(NEW, f"{word}: {new.name} = {', '.join(parts)}", ("value", i))
 
-    def shares(self, i):
+    def shares(self, i) -> list[str]:
         """With whom a value shares its memory, in words."""
         beside = [j for memory in self.now.memories if i in memory.members for j in memory.members if j != i]
         view = self.now.values[i].view_of
@@ -115,7 +115,7 @@ class Changes:
         own = [self.now.title(a) for a, b in self.now.other_counter if b == i]
         return found + [f"shares the memory of {title}, with a counter of its own" for title in own[:1]]
 
-    def value(self, i, old, new):
+    def value(self, i, old, new) -> None:
         what, name = ("value", i), new.name
         if old.named and not new.named and old.name != "returned":
             self.say(REST, f"{old.name} has no name any more; the graph still holds it, as {name}", what)
@@ -150,7 +150,7 @@ class Changes:
         if new.problem and not old.problem:
             self.say(POINT, f"{name} cannot be used any more: {new.problem}", what)
 
-    def content(self, what, name, old, new):
+    def content(self, what, name, old, new) -> None:
         """Say what was written into a tensor, and whether its counter noticed."""
         wrote = old.preview != new.preview
         counted = old.version != new.version
@@ -163,15 +163,15 @@ class Changes:
         elif counted and new.version is not None:
             self.say(CONTENT, f"{name}: {versions}", what)
 
-    def maker(self, side, value):
+    def maker(self, side, value) -> str:
         """Return the grad_fn of a value, in words."""
         return value.outside or "None" if value.node is None else called(side, value.node)
 
-    def called(self, i):
+    def called(self, i) -> str:
         """Name a node: 'TanhBackward0 (node 2)'."""
         return called(self.now, i)
 
-    def memories(self):
+    def memories(self) -> None:
         """Values that came to share memory, or cease to."""
         groups = [{frozenset(m.members) for m in side.memories} for side in (self.old, self.now)]
         together = [{(a, b) for group in side for a in group for b in group if a < b} for side in groups]
@@ -181,7 +181,7 @@ class Changes:
                 if all(j in side.values for side in (self.old, self.now) for j in (a, b)):
                     self.say(REST, f"{self.now.title(a)} and {self.now.title(b)} {words}")
 
-    def gone(self):
+    def gone(self) -> None:
         """Tensors and nodes that are not there any more."""
         names = {value.name for value in self.now.values.values()}
         self.gone_values = [i for i in self.old.values if i not in self.now.values]
@@ -195,12 +195,12 @@ class Changes:
             them = f", with what {'it' if len(lost) == 1 else 'they'} saved" if self.saved(self.gone_nodes) else ""
             self.say(GONE, f"gone: {some(lost)}{them}")
 
-    def saved(self, nodes):
+    def saved(self, nodes) -> bool:
         return any(slot.state != FREED for i in nodes for slot in self.old.nodes[i].slots.values())
 
     # --- nodes ---
 
-    def nodes(self):
+    def nodes(self) -> None:
         new, freed = [], []
         for i, node in self.now.nodes.items():
             old = self.old.nodes.get(i)
@@ -222,19 +222,19 @@ class Changes:
         if freed:
             self.say(NODES, f"FREED: {some(freed)}")
 
-    def introduced(self, i, node):
+    def introduced(self, i, node) -> str:
         """Return a new node, and what it saved."""
         saved = [saved_words(self.now, slot) for slot in node.slots.values() if slot.state != FREED]
         return self.now.node_title(i) + (f" (saved {', '.join(saved[:NAMED])})" if saved else "")
 
-    def edges(self, i, old, node):
+    def edges(self, i, old, node) -> None:
         for (k, a, from_a), (_, b, from_b) in zip(old.edges, node.edges, strict=False):
             if (a, from_a) != (b, from_b):
                 where = "nothing" if b is None else self.called(b)
                 self.arrows.add((i, k))
                 self.say(HISTORY, f"{self.called(i)} leads to {where} now", ("node", i))
 
-    def slot(self, i, name, old, new):
+    def slot(self, i, name, old, new) -> bool:
         """Tell how a slot changed; True when it was freed, which is told for all slots together."""
         what, node = ("slot", i, name), self.called(i)
         if old is None:
@@ -262,29 +262,29 @@ class Changes:
         return False
 
     @staticmethod
-    def shown(side, slot):
+    def shown(side, slot) -> str:
         """Return the numbers in a slot."""
         return slot.content if slot.value is None else side.values[slot.value].preview
 
 
-def called(side, i):
+def called(side, i) -> str:
     """Name a node: 'TanhBackward0 (node 2)'."""
     node = side.nodes[i]
     return side.node_title(i) if node.accumulates else f"{node.name} (node {node.number})"
 
 
-def node_key(side, node):
+def node_key(side, node) -> tuple:
     """Return the same for the same node, in every frame."""
     return ("leaf", side.values[node.leaf].token) if node.accumulates else ("node", node.key)
 
 
-def saved_words(side, slot):
+def saved_words(side, slot) -> str:
     """Name a saved tensor: 'other = x'."""
     held = slot.content if slot.value is None else side.title(slot.value)
     return f"{slot.name} = {held}" if held and not held.startswith("#") else slot.name
 
 
-def some(items):
+def some(items) -> str:
     """Return the first items in one line, and how many more there are."""
     more = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
     return ", ".join(items[:NAMED]) + more
@@ -293,20 +293,20 @@ def some(items):
 # --- the film in words ---------------------------------------------------------------------------------------
 
 
-def headline(reel, error):
+def headline(reel, error) -> str:
     """Say how many frames there are, and how the film ends."""
     if not reel.frames:
         return "A film of nothing: the program has no statement that could be shown."
     return f"A film of {count(len(reel.frames), 'frame')}" + (", and an error at the end." if error else ".")
 
 
-def code_of(film, frame):
+def code_of(film, frame) -> str:
     """Return the statement of a frame, in one line."""
     first, last = (line - film.first for line in frame.lines)
     return " ".join(line.strip() for line in film.source.split("\n")[first : last + 1]) if first >= 0 else ""
 
 
-def text(film):
+def text(film) -> str:
     """Return the whole film in words."""
     lines = [headline(film.reel, film.error), *film.notes]
     for k, frame in enumerate(film.reel.frames):

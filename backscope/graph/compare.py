@@ -13,12 +13,14 @@ import copy
 import html
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from backscope.graph import listing
-from backscope.graph.model import FREED, OK, STALE, Memory
+from backscope.graph.model import FREED, OK, STALE, Graph, Memory, SavedSlot
+from backscope.pictures.cards import Card
 from backscope.pictures.draw import Picture
 from backscope.pictures.drawing import Drawing, arrows, node_card, value_card
-from backscope.pictures.style import HIGHEST, WIDEST, as_image, in_short
+from backscope.pictures.style import HIGHEST, WIDEST, Page, as_image, in_short
 
 NEW, CHANGED, GONE = "NEW", "CHANGED", "GONE"
 BEFORE, AFTER = 0, 1
@@ -60,12 +62,12 @@ class Comparison(Picture):
         self._pair = Pair(before._graph, after._graph)
 
     @property
-    def changes(self):
+    def changes(self) -> list[str]:
         """The sentences on what changed."""
         return list(dict.fromkeys(sentence for _, sentence in self._pair.changes if sentence))
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The changes, and then everything as it is afterwards."""
         pair, found = self._pair, self.changes
         many = listing.count(len(found), "change") if found else "nothing changed"
@@ -79,12 +81,12 @@ class Comparison(Picture):
         return "\n".join(lines)
 
     @property
-    def svg(self):
+    def svg(self) -> str:
         """Both sides, one below the other, as one SVG."""
         return stacked(self._sides())
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The card in a notebook: the two pictures, beside each other if there is room, and below what changed."""
         first, second = self._sides()
         alt = in_short(self._in_sentences())
@@ -103,7 +105,7 @@ class Comparison(Picture):
         return [self.text.partition("\n")[0], *(f"{change}." for change in self.changes)]
 
 
-def stacked(svgs):
+def stacked(svgs) -> str:
     """SVGs one below the other in one: for a file, which has no page around it."""
     sizes = [tuple(map(float, SIZE.search(svg).groups())) for svg in svgs]
     width, height = max(w for w, _ in sizes), sum(h for _, h in sizes)
@@ -115,7 +117,7 @@ def stacked(svgs):
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n' + "".join(parts) + "</svg>\n"
 
 
-def told_briefly(graph):
+def told_briefly(graph) -> str:
     """Return the first lines of a listing."""
     return "\n".join([listing.headline(graph), *listing.facts(graph)])
 
@@ -145,23 +147,23 @@ class Pair:
         self.changes = list(Differences(self).found())
         self.marks = self.marked(BEFORE), self.marked(AFTER)
 
-    def match(self, by_name):
+    def match(self, by_name) -> None:
         """Find what is the same thing in both: the same tensor and node, or what has the same name."""
         self.by_name = by_name
         self.nodes = self.match_nodes()
         self.values = self.match_values(*self.given)
 
-    def match_by_name_if_it_explains_more(self):
+    def match_by_name_if_it_explains_more(self) -> None:
         found = self.met()
         self.match(by_name=True)
         if self.apart == "node" and self.met() <= found:
             self.match(by_name=False)
 
-    def met(self):
+    def met(self) -> int:
         """Count the things that are in both."""
         return sum(None not in pair for pair in self.nodes + self.values)
 
-    def match_nodes(self):
+    def match_nodes(self) -> list:
         """Pairs of indexes of nodes (None on one side when it is only in the other), in order.
 
         By name, the second MulBackward0 of one side is the second MulBackward0 of the other.
@@ -181,10 +183,10 @@ class Pair:
 
         return paired(*map(keys, self.given))
 
-    def value_key(self, value):
+    def value_key(self, value) -> int | str:
         return value.name if self.by_name and value.token not in self.tokens else value.token
 
-    def match_values(self, before, after):
+    def match_values(self, before, after) -> list:
         """Pairs of indexes of values: the same tensor, or what the same node made."""
         first = [self.value_key(v) for v in before.values]
         second = [self.value_key(v) for v in after.values]
@@ -200,7 +202,7 @@ class Pair:
                     second[i] = first[other]
         return paired(first, second)
 
-    def match_slots(self, b, a):
+    def match_slots(self, b, a) -> list:
         """Pairs of indexes of the slots of one node."""
         first = [] if b is None else [slot.name for slot in self.given[BEFORE].nodes[b].slots]
         second = [] if a is None else [slot.name for slot in self.given[AFTER].nodes[a].slots]
@@ -208,7 +210,7 @@ class Pair:
 
     # --- common indexes ---
 
-    def side(self, which):
+    def side(self, which) -> Graph:
         """Return one of the graphs, with None for what only the other one has."""
         graph = self.given[which]
         value = {pair[which]: i for i, pair in enumerate(self.values) if pair[which] is not None}
@@ -230,14 +232,14 @@ class Pair:
         return moved
 
     @staticmethod
-    def moved_slot(node, k, value):
+    def moved_slot(node, k, value) -> SavedSlot | None:
         if k is None:
             return None
         slot = copy.copy(node.slots[k])
         slot.value = value.get(slot.value)
         return slot
 
-    def union(self):
+    def union(self) -> Graph:
         """Join both graphs, each thing as it is afterwards if it is still there; memories joined."""
         before, after = self.sides
         both = copy.copy(after)
@@ -256,7 +258,7 @@ class Pair:
             value.memory = next((m for m, memory in enumerate(both.memories) if i in memory.members), None)
         return both
 
-    def marked(self, which):
+    def marked(self, which) -> dict:
         """Find what to highlight on one side: {what: the word for it}. What changed is marked as it is afterwards."""
         found = {}
         for what, _ in self.changes if which == AFTER else ():
@@ -276,7 +278,7 @@ class Pair:
         return found
 
 
-def paired(first, second):
+def paired(first, second) -> list:
     """Pairs of positions of equal keys, in the order of `second`; what only `first` has stays behind its neighbour."""
     where = {}
     for i, key in enumerate(first):
@@ -308,7 +310,7 @@ class Differences:
                 if not node.accumulates and not node.folded:
                     self.names.setdefault(node.name, set()).add(node.key if not pair.by_name else node.number)
 
-    def found(self):
+    def found(self) -> Iterator:
         for i, (old, new) in enumerate(zip(self.before.values, self.after.values, strict=True)):
             if old is None:
                 yield ("value", i), f"new: {new.name}: {self.line(self.after, new)}"
@@ -327,7 +329,7 @@ class Differences:
 
     # --- values ---
 
-    def line(self, side, value):
+    def line(self, side, value) -> str:
         """Return a value's line in the listing, and with whom it shares memory."""
         i = next(i for i, other in enumerate(side.values) if other is value)
         beside = [k for memory in side.memories if i in memory.members for k in memory.members if k != i]
@@ -336,7 +338,7 @@ class Differences:
         shares += f"; shares the memory of {own[0]}, with a counter of its own" if own else ""
         return listing.value_line(side, value, 1) + shares
 
-    def value(self, i, old, new):
+    def value(self, i, old, new) -> Iterator:
         what, name = ("value", i), new.name
         if old.named and not new.named:
             yield what, f"no name leads to {old.name} any more: it is shown as {new.name}"
@@ -372,20 +374,20 @@ class Differences:
         if new.problem and not old.problem:
             yield what, f"{name} cannot be used any more: {new.problem}"
 
-    def maker(self, side, value):
+    def maker(self, side, value) -> str:
         """Return the grad_fn of a value, in words."""
         if value.node is None:
             return value.outside or "None"
         return self.called(side, value.node)
 
-    def called(self, side, i):
+    def called(self, side, i) -> str:
         """Return a node's name, with its number where the name alone would not tell."""
         node = side.nodes[i]
         if node.folded or node.accumulates:
             return side.node_title(i)
         return node.name if len(self.names[node.name]) == 1 else side.node_words(i)
 
-    def memories(self):
+    def memories(self) -> Iterator:
         """Values that came to share memory, or cease to; and shared counters that moved."""
         groups = [{frozenset(m.members): m for m in side.memories} for side in self.pair.sides]
         together = [{(a, b) for group in side for a in group for b in group if a < b} for side in groups]
@@ -404,7 +406,7 @@ class Differences:
 
     # --- nodes ---
 
-    def one_sided(self, word, side, i):
+    def one_sided(self, word, side, i) -> Iterator:
         node = side.nodes[i]
         if node.accumulates and self.pair.values[node.leaf][0 if word == "new node" else 1] is None:
             return  # told with its leaf
@@ -412,7 +414,7 @@ class Differences:
         saved = [slot.name for slot in node.slots if slot is not None]
         yield ("node", i), f"{word}: {line}" + (f", which saved {', '.join(saved)}" if saved else "")
 
-    def node(self, i, old, new):
+    def node(self, i, old, new) -> Iterator:
         called = self.called(self.after, i)
         if old.lines != new.lines:
             yield ("node", i), f"{'; '.join(old.lines) or called} -> {'; '.join(new.lines) or called}"
@@ -439,7 +441,7 @@ class Differences:
         if freed:
             yield None, f"saved {' and '.join(freed)} of {called}: now FREED"
 
-    def slot(self, a, b):
+    def slot(self, a, b) -> Iterator:
         if a.state != b.state:
             versions = f" (saved at version {b.saved}, memory now at version {b.now})" if b.state == STALE else ""
             yield f"now {b.state}{versions}" if b.state != OK else f"{a.state} no longer"
@@ -455,11 +457,11 @@ class Differences:
                 yield f"{old} -> {new}, and its counter has not moved"
 
     @staticmethod
-    def holds(side, slot):
+    def holds(side, slot) -> str:
         return slot.content or "a tensor" if slot.value is None else side.title(slot.value)
 
 
-def words(version):
+def words(version) -> str:
     """Return a version number, or what is there in its place."""
     return "no counter" if version is None else str(version)
 
@@ -480,7 +482,7 @@ class PairDrawing(Drawing):
 
     # --- boxes with room for the words of all sides ---
 
-    def value_cards(self, v):
+    def value_cards(self, v) -> list:
         found = []
         for which, side in enumerate(self.pair.sides):
             if side.values[v] is not None:
@@ -489,7 +491,7 @@ class PairDrawing(Drawing):
                 found.append(card)
         return found
 
-    def node_cards(self, i):
+    def node_cards(self, i) -> list:
         found = []
         for which, side in enumerate(self.pair.sides):
             if side.nodes[i] is not None:
@@ -498,7 +500,7 @@ class PairDrawing(Drawing):
                 found.append(card)
         return found
 
-    def connect(self):
+    def connect(self) -> None:
         """Ask for the arrows of all sides; each knows on which it is to be seen."""
         met = {}
         for which, side in enumerate(self.pair.sides):
@@ -511,26 +513,26 @@ class PairDrawing(Drawing):
 
     # --- writing ---
 
-    def turn_to(self, which):
+    def turn_to(self, which) -> None:
         """Write this side from now on."""
         self.which, self.graph = which, self.pair.sides[which]
 
-    def card_of(self, box):
+    def card_of(self, box) -> Card | None:
         return self.side_cards[self.which].get(box.key)
 
-    def memory_words(self, memory):
+    def memory_words(self, memory) -> str:
         words = super().memory_words(memory)
         m = self.graph.memories.index(memory)
         return words + ("  " + CHANGED if ("memory", self.which, m) in self.pair.marks[self.which] else "")
 
-    def title(self):
+    def title(self) -> list:
         """Return the lines above this side; what is true of both stands above the first one only."""
         graphs = self.pair.given
         stale = set(listing.stale_facts(graphs[self.which]))
         told = set() if not self.which else set(listing.facts(graphs[self.which - 1]))
         return self.set_lines([(fact, fact in stale) for fact in listing.facts(graphs[self.which]) if fact not in told])
 
-    def words(self):
+    def words(self) -> list:
         """Return every piece of text on both sides."""
         found = ["before", "after"]
         for which in range(len(self.pair.sides)):
@@ -541,7 +543,7 @@ class PairDrawing(Drawing):
             found += [r.label for r in self.plan.routes if which in r.sides and r.label]
         return found
 
-    def write_route(self, page, r, kind=None):
+    def write_route(self, page, r, kind=None) -> None:
         if self.which not in r.sides:
             return
         r.dotted = r.sides[self.which].get("dotted", False)
@@ -551,25 +553,25 @@ class PairDrawing(Drawing):
             page.arrow("new", [self.turn(*p) for p in r.points], curved=r.curved)
         super().write_route(page, r, kind)
 
-    def write_words(self, page, r):
+    def write_words(self, page, r) -> None:
         if self.which in r.sides:
             super().write_words(page, r)
 
-    def page_of(self, which):
+    def page_of(self, which) -> Page:
         """Return one side as a page of its own, with its name at the top."""
         self.turn_to(which)
         return self.svg()
 
-    def room_above(self):
+    def room_above(self) -> float:
         return super().room_above() + CAPTION
 
-    def write_title(self, page):
+    def write_title(self, page) -> None:
         x, y = self.shift[0], self.shift[1] - self.room_above()
         page.text(x, y + 14, SIDES[self.which], "name", "ink", "start")
         super().write_title(page)
 
 
-def two_pages(pair, detail):
+def two_pages(pair, detail) -> list[str]:
     """Return the SVG of both sides, of one size: beside each other where the column has room for two, else below."""
     best = None
     for lies, beside, dense in ((True, False, False), (False, True, False), (False, True, True), (False, False, True)):

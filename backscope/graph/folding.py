@@ -26,7 +26,7 @@ FAR = 64  # edges that reach further back do not take part in a pattern
 FEW = 3  # nodes without a module that stand in a row and are not worth a box
 
 
-def fold(graph, opened=None):
+def fold(graph, opened=None) -> None:
     """Fold the graph, in place, when it has more than LIMIT backward nodes, or all of it but the opened part.
 
     ValueError, in a sentence, when nothing of that name or number is in the graph.
@@ -42,12 +42,12 @@ def fold(graph, opened=None):
     trim_values(graph)
 
 
-def is_stale(graph):
+def is_stale(graph) -> bool:
     """Tell whether a saved tensor was overwritten: then the picture is about that."""
     return any(slot.state == STALE for node in graph.nodes for slot in node.slots)
 
 
-def trim_slots(graph):
+def trim_slots(graph) -> None:
     """Show the first slots of a node that saved very many, and before them those that something is wrong with."""
     for node in graph.nodes:
         if len(node.slots) <= SLOTS:
@@ -61,7 +61,7 @@ def trim_slots(graph):
         node.folded_slots = dict(bad)
 
 
-def trim_values(graph):
+def trim_values(graph) -> None:
     """Leave out tensors that merely share memory or an operation with others, when there are too many."""
     if len(graph.values) <= VALUES:
         return
@@ -86,7 +86,7 @@ class Unit:
 # --- what to fold ------------------------------------------------------------------------------------------
 
 
-def shorten(graph, members, paths, room):
+def shorten(graph, members, paths, room) -> list:
     """Return at most `room` units for nodes in a row: by module when that shows something, or by what repeats.
 
     Where neither helps, the ends stay; fewer of them, since single nodes need the height of their tensors.
@@ -105,7 +105,7 @@ def shorten(graph, members, paths, room):
     return runs if len(runs) <= room else fold_middle(graph, runs, room * 2 // 3)
 
 
-def fold_runs(graph, inner, ends):
+def fold_runs(graph, inner, ends) -> list:
     """Return units in order; a repeated run is one box, beside its first and last repetition when `ends` is true."""
     signs = [signature(graph, i) for i in inner]
     units, at = [], 0
@@ -127,7 +127,7 @@ def fold_runs(graph, inner, ends):
     return units
 
 
-def signature(graph, i):
+def signature(graph, i) -> tuple:
     """Return what makes two nodes repetitions of each other: the name, and how far back each edge leads."""
     node = graph.nodes[i]
     reach = []
@@ -142,7 +142,7 @@ def signature(graph, i):
     return node.name, tuple(reach)
 
 
-def run_at(signs, at):
+def run_at(signs, at) -> tuple:
     """Return (period, repeats) of the longest repetition that begins here; the shortest period wins a tie."""
     best, longest = (1, 1), 0
     for period in range(1, LONGEST_PERIOD + 1):
@@ -157,7 +157,7 @@ def run_at(signs, at):
     return best
 
 
-def fold_modules(graph, members, paths, room):
+def fold_modules(graph, members, paths, room) -> list:
     """Make one box for each module, as deep as there is room, modules alike joined; [] when that cannot be."""
     for depth in range(max(len(paths[i]) for i in members), 0, -1):
         cut = {i: paths[i][:depth] for i in members}
@@ -170,14 +170,14 @@ def fold_modules(graph, members, paths, room):
     return []
 
 
-def module_units(graph, path, nodes):
+def module_units(graph, path, nodes) -> list:
     """Make the box of a module; a single node stays as it is, and so do a few that belong to no module."""
     if len(nodes) == 1 or not path and len(nodes) <= FEW:
         return [Unit([i]) for i in nodes]
     return [Unit(nodes, told(graph, nodes), ".".join(path) or None)]
 
 
-def join_alike(graph, units, ends):
+def join_alike(graph, units, ends) -> list:
     """Make one box for modules in a row that are made of the same nodes, beside the first and the last of them."""
     found = []
     for kind, row in groupby(units, lambda unit: unit.module and [graph.nodes[i].name for i in unit.members]):
@@ -192,7 +192,7 @@ def join_alike(graph, units, ends):
     return found
 
 
-def module_paths(graph, inner):
+def module_paths(graph, inner) -> dict:
     """Find for each node the module whose parameters it uses, as a path of names.
 
     A node without parameters belongs to the module before it, but not behind the last that has any.
@@ -214,7 +214,7 @@ def module_paths(graph, inner):
     return paths
 
 
-def open_part(graph, inner, opened):
+def open_part(graph, inner, opened) -> list:
     """Return units of which those in the part that was asked for stand alone, or deeper in; the rest is folded."""
     paths = module_paths(graph, inner)
     wanted = members_of(graph, inner, paths, opened)
@@ -229,7 +229,7 @@ def open_part(graph, inner, opened):
     return fold_middle(graph, units, LIMIT)
 
 
-def members_of(graph, inner, paths, opened):
+def members_of(graph, inner, paths, opened) -> set[int]:
     """Return the nodes of a module, given by its name, or those between two numbers."""
     if isinstance(opened, str):
         parts = tuple(opened.split("."))
@@ -253,7 +253,7 @@ def members_of(graph, inner, paths, opened):
     return found
 
 
-def told(graph, members):
+def told(graph, members) -> str:
     """Count names in a line, the most frequent first: '5 AddmmBackward0, 2 ReluBackward0'."""
     words = [f"{times} {name}" for name, times in Counter(graph.nodes[i].name for i in members).most_common()]
     shown = words[:1]
@@ -262,7 +262,7 @@ def told(graph, members):
     return ", ".join(shown + ["…"] * (len(shown) < len(words)))
 
 
-def spare_culprit(graph, units):
+def spare_culprit(graph, units) -> list:
     """Return the same units, but let the newest node with a stale slot, at which backward would fail, stand alone."""
     stale = [i for unit in units for i in unit.members if any(s.state == STALE for s in graph.nodes[i].slots)]
     if not stale:
@@ -281,7 +281,7 @@ def spare_culprit(graph, units):
     return found
 
 
-def fold_middle(graph, units, room):
+def fold_middle(graph, units, room) -> list:
     """Keep the newest units and the oldest when too much is left, and fold what lies between."""
     if len(units) <= room:
         return units
@@ -298,7 +298,7 @@ def fold_middle(graph, units, room):
 # --- putting the folded graph together ---------------------------------------------------------------------
 
 
-def rebuild(graph, units, shown_leaves):
+def rebuild(graph, units, shown_leaves) -> None:
     """Replace graph.nodes by leaves, nodes and folded boxes, and drop the values nobody shows any more."""
     leaves = [i for i, node in enumerate(graph.nodes) if node.accumulates]
     unit_of = {i: u for u, unit in enumerate(units) for i in unit.members}
@@ -339,7 +339,7 @@ def rebuild(graph, units, shown_leaves):
     graph.nodes = backs
 
 
-def trim_to_faults(backs):
+def trim_to_faults(backs) -> set:
     """Draw only stale tensors when there are any. Returns the values that the others held."""
     single = [back for back in backs if not back.folded]
     if not any(slot.state == STALE for back in single for slot in back.slots):
@@ -355,14 +355,14 @@ def trim_to_faults(backs):
     return held
 
 
-def part(graph, unit):
+def part(graph, unit) -> str:
     """Write what `open` has to be for the inside of a folded box."""
     if unit.module:
         return f'"{unit.module.split(" to ")[0]}"'
     return f"({graph.nodes[unit.members[0]].number}, {graph.nodes[unit.members[-1]].number})"
 
 
-def sort_leaves(units, leaves, users, shown):
+def sort_leaves(units, leaves, users, shown) -> tuple:
     """Split AccumulateGrad nodes: to draw, to share one box, and those that belong to a folded box only."""
     drawn, spare, inside = [], [], []
     for leaf in leaves:
@@ -375,7 +375,7 @@ def sort_leaves(units, leaves, users, shown):
     return drawn, spare, inside
 
 
-def folded_box(graph, unit, leaves):
+def folded_box(graph, unit, leaves) -> NodeInfo:
     """Make the box for an interval of nodes, with its words."""
     members = [graph.nodes[i] for i in unit.members]
     states = Counter(slot.state for node in members for slot in node.slots)
@@ -402,7 +402,7 @@ def folded_box(graph, unit, leaves):
     return NodeInfo("folded", folded=len(members), folded_slots=bad, lines=lines, key=("folded", members[0].key))
 
 
-def redirect(box, edges, new, here, folded):
+def redirect(box, edges, new, here, folded) -> None:
     """Give a box its edges in the folded graph: none to itself, none to what is not drawn, not too many."""
     box.edges, seen = [], set()
     for k, following, output in edges:
@@ -418,7 +418,7 @@ def redirect(box, edges, new, here, folded):
         box.edges = box.edges[:EDGES]
 
 
-def keep_values(graph, backs, new, spare):
+def keep_values(graph, backs, new, spare) -> None:
     """Keep the values that a box of the folded graph shows, and those that were asked for; `spare` only with a name."""
     folded = {k for k, back in enumerate(backs) if back.folded}
     wanted = {i for i, value in enumerate(graph.values) if value.asked}

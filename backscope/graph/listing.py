@@ -35,7 +35,7 @@ def facts(graph: Graph) -> list[str]:
     return list(dict.fromkeys(found)) + graph.folds
 
 
-def alone(graph, value):
+def alone(graph, value) -> str:
     """Write a sentence on a tensor that was asked for and has no graph behind it."""
     if value.requires_grad and graph.counts[0]:
         return f"No gradient reaches {value.name} from here: it is a leaf, and no recorded way leads back to it."
@@ -44,7 +44,7 @@ def alone(graph, value):
     return f"{value.name} has no history and requires no grad: backward() has nowhere to go from it."
 
 
-def stale_facts(graph):
+def stale_facts(graph) -> list[str]:
     """Write a sentence for each of the first stale slots, and how many more there are."""
     found, more = [], 0
     for index, node in enumerate(graph.nodes):
@@ -63,7 +63,7 @@ def stale_facts(graph):
     return shown
 
 
-def freed_facts(graph):
+def freed_facts(graph) -> list[str]:
     """Write one sentence on all nodes that let go of what they saved."""
     freed = [i for i, node in enumerate(graph.nodes) if any(slot.state == FREED for slot in node.slots)]
     if not freed:
@@ -75,12 +75,12 @@ def freed_facts(graph):
     return [f"A backward pass has freed what {names} saved: a second pass fails there{reads}."]
 
 
-def of_function(node):
+def of_function(node) -> bool:
     """Tell the node of a custom Function: a backward that reads no saved tensor never finds out about them."""
     return node.name.endswith("Backward")  # all others end in a number
 
 
-def detached_facts(graph):
+def detached_facts(graph) -> list[str]:
     """Write a sentence for each slot whose tensor was taken out of the graph by detach_()."""
     return [
         f"A backward pass that reaches {graph.node_words(i)} fails: {held(graph, slot)} was detached in place."
@@ -90,19 +90,19 @@ def detached_facts(graph):
     ]
 
 
-def held(graph, slot):
+def held(graph, slot) -> str:
     """Say what a slot holds: 'its result, z' or 'x'."""
     name = graph.title(slot.value) if slot.value is not None else slot.content or "a tensor"
     return f"its {slot.name}, {name}," if slot.name.startswith("result") else name
 
 
-def count(number, noun):
+def count(number, noun) -> str:
     """Count things in words: '1 leaf', '2 leaves', 'no leaves'."""
     plural = {"leaf": "leaves", "box": "boxes"}.get(noun, noun + "s")
     return f"{number or 'no'} {noun if number == 1 else plural}"
 
 
-def headline(graph):
+def headline(graph) -> str:
     """Say what was drawn and how much of it there is."""
     names = [graph.title(i) for i in graph.asked]
     asked = ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
@@ -117,7 +117,7 @@ def headline(graph):
 # --- the listing -------------------------------------------------------------------------------------------
 
 
-def listing(graph, detail):
+def listing(graph, detail) -> str:
     """Write the whole picture as text."""
     lines = [headline(graph), *facts(graph), "", "Values"]
     width = max(len(value.name) for value in graph.values)
@@ -136,14 +136,14 @@ def listing(graph, detail):
     return "\n".join(lines)
 
 
-def kind(value):
+def kind(value) -> str:
     """Say what stands behind a value's name: a leaf, a frozen parameter, other data; "" for a computed tensor."""
     if value.requires_grad:
         return "leaf" if value.leaf else ""
     return "frozen" if value.frozen else "no grad"
 
 
-def value_line(graph, value, detail):
+def value_line(graph, value, detail) -> str:
     """Write everything about one value."""
     parts = [value.preview]
     if value.dtype != "float32":
@@ -178,12 +178,12 @@ class Hook(str):
     """A line about hooks: in a drawing it has a box of its own, below what the hooks are registered on."""
 
 
-def hook_words(value):
+def hook_words(value) -> list:
     """Count hooks in words: '1 hook', '2 post-accumulate hooks'."""
     return hook_lines((value.hooks, "hook"), (value.post_hooks, "post-accumulate hook"))
 
 
-def hook_lines(*kinds):
+def hook_lines(*kinds) -> list:
     """Write a line for each kind of hooks that there are; functions that were given names are called by them."""
     found = []
     for names, noun in kinds:
@@ -192,7 +192,7 @@ def hook_lines(*kinds):
     return found
 
 
-def memory_line(graph, memory):
+def memory_line(graph, memory) -> str:
     """Say who shares one memory and one counter."""
     names = ", ".join(graph.title(i) for i in memory.members)
     return f"{names}: one memory, " + (
@@ -200,7 +200,7 @@ def memory_line(graph, memory):
     )
 
 
-def node_lines(graph, index, node, detail):
+def node_lines(graph, index, node, detail) -> list[str]:
     """Write a node, where its gradients go, and what it keeps."""
     targets = []
     for k, following, output in node.edges:
@@ -221,17 +221,17 @@ def node_lines(graph, index, node, detail):
     return lines
 
 
-def slot_verb(slot):
+def slot_verb(slot) -> str:
     """Choose the verb: a tensor that a Function put on ctx by itself is kept; all others are saved."""
     return "kept" if slot.state == UNWATCHED else "saved"
 
 
-def node_hook_words(node):
+def node_hook_words(node) -> list:
     """Count a node's hooks in words: '1 node prehook', '2 node hooks'."""
     return hook_lines((node.prehooks, "node prehook"), (node.hooks, "node hook"))
 
 
-def slot_line(graph, slot):
+def slot_line(graph, slot) -> str:
     """Write one slot: what it holds, at which version it was saved, at which it is now."""
     if slot.state in (FREED, PACKED):
         return f"{slot.name}: {slot.state}"
@@ -246,7 +246,7 @@ def slot_line(graph, slot):
     return f"{slot.name} = {what}: v{slot.saved}, now v{slot.now}{state}"
 
 
-def accumulator_line(graph, node):
+def accumulator_line(graph, node) -> str:
     """Write the leaf and its gradient so far."""
     leaf = graph.values[node.leaf]
     if not leaf.requires_grad:

@@ -211,7 +211,7 @@ def link_inputs(graph: Graph) -> None:
                 value.inputs.append(k)
 
 
-def plain_inputs(graph, node):
+def plain_inputs(graph, node) -> list[int]:
     """Return the values without grad that a node saved: inputs that next_functions has no place for."""
     saved = {}
     for slot in node.slots:
@@ -221,7 +221,7 @@ def plain_inputs(graph, node):
     return list(saved)
 
 
-def moved_inputs(graph, node, made):
+def moved_inputs(graph, node, made) -> dict:
     """Find the operands that a node saved and that a write has given another history since: {value: None}, or {}.
 
     Only where they are as many as the arrows that lead to no living value: else it is not known which is which.
@@ -237,7 +237,7 @@ def moved_inputs(graph, node, made):
     return moved if len(moved) == len(unmade) else {}
 
 
-def has_moved(value, arrows):
+def has_moved(value, arrows) -> bool:
     """Whether a value's history now begins elsewhere than at one of these arrows' ends."""
     return bool(value.outside) or value.node is not None and (value.node, value.output_nr) not in arrows
 

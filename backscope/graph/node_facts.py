@@ -4,6 +4,7 @@ Only attributes that PyTorch itself offers are read, so the same code reads real
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from backscope.graph.model import DETACHED, FREED, OK, PACKED, STALE, UNWATCHED
@@ -66,7 +67,7 @@ def read_slots(node: Any, names: list[str]) -> list[tuple]:
     return slots
 
 
-def freed_label(node, name):
+def freed_label(node, name) -> str | None:
     """Name the slots of a custom Function after its pass; None when it never had any.
 
     Only our engine still knows that. A node of PyTorch has forgotten whether its forward has saved anything.
@@ -76,7 +77,7 @@ def freed_label(node, name):
     return name if node.saved_slots else None
 
 
-def read_unwatched(node):
+def read_unwatched(node) -> Iterator:
     """Yield (label, UNWATCHED, tensor, None, version now) for tensors that a custom Function's forward put on ctx."""
     for name, thing in on_ctx(node):
         if is_tensor(thing):
@@ -87,7 +88,7 @@ def read_unwatched(node):
                     yield f"ctx.{name}[{k}]", UNWATCHED, item, None, safe_getattr(item, "_version")
 
 
-def on_ctx(node):
+def on_ctx(node) -> list:
     """Return (name, thing) for what a custom Function's forward put on ctx as attributes."""
     held = getattr(node, "__dict__", {}) if hasattr(type(node), "_raw_saved_tensors") else {}
     return [(name, thing) for name, thing in list(held.items()) if name not in OWN and not name.startswith("_")]
@@ -101,7 +102,7 @@ def read_hooks(node: Any) -> tuple[list[str], list[str]]:
     return tuple(neighbours(getattr(node, name, None)) for name in ("register_hook", "register_prehook"))
 
 
-def neighbours(register):
+def neighbours(register) -> list[str]:
     """Find the names of PyTorch's hooks by registering one that does nothing, and removing it."""
     try:
         handle = register(lambda *grads: None)
@@ -120,7 +121,7 @@ def hook_names(hooks: Any) -> list[str]:
     return ["" if name in ("<lambda>", "hook") else name for name in names]
 
 
-def read_slot(node, name, slot, several):
+def read_slot(node, name, slot, several) -> tuple | None:
     """Return (state, tensor, saved version, version now) of one slot; None when nothing was ever put there."""
     hook = getattr(slot, "unpack_hook", slot)
     if hook is not None and (hook is not slot or is_packed(slot)):
@@ -140,7 +141,7 @@ def read_slot(node, name, slot, several):
     return STALE, tensor, int(versions[2]), int(versions[1])
 
 
-def is_packed(slot):
+def is_packed(slot) -> bool:
     """Tell whether hooks packed a slot of a PyTorch that does not show them."""
     if slot.data is not None or slot.is_freed:
         return False
@@ -150,7 +151,7 @@ def is_packed(slot):
         return False
 
 
-def refusal(node, name, slot, several):
+def refusal(node, name, slot, several) -> str | None:
     """Return the message with which the library refuses to give the slot's tensor; None when it gives it."""
     try:
         if not several:
@@ -171,12 +172,12 @@ def refusal(node, name, slot, several):
     return None
 
 
-def read_all(node, name):
+def read_all(node, name) -> tuple:
     """Read a slot that holds several tensors; those of a custom Function are called saved_tensors."""
     return getattr(node, "_saved_" + name) if hasattr(node, "_saved_" + name) else node.saved_tensors
 
 
-def read_kept(node, names):
+def read_kept(node, names) -> Iterator:
     """Yield the numbers that a node keeps, as (name, text) pairs; those that were not needed are left out."""
     for name in names:
         value = safe_getattr(node, "_saved_" + name)
@@ -189,7 +190,7 @@ def read_kept(node, names):
             yield f"ctx.{name}", repr(thing)
 
 
-def signed(value):
+def signed(value) -> object:
     """Give a negative dim its sign back, which PyTorch shows as a huge unsigned number."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 2**63:
         return value - 2**64

@@ -25,6 +25,7 @@ from backscope.graph.node_facts import (
     read_slots,
 )
 from backscope.graph.tensor_facts import (
+    TensorFacts,
     counted_together,
     dtype_of,
     grad_of,
@@ -59,7 +60,7 @@ def reachable_nodes(starts: list) -> list[tuple]:
     return found
 
 
-def in_order(nodes, edges, made):
+def in_order(nodes, edges, made) -> list:
     """Sort nodes as they were made, but none before one that it leads to. `made`: {id of a node: when}.
 
     The two differ only for the node of an old view, which is made anew when somebody asks for it.
@@ -128,14 +129,14 @@ class Reader:
         put_in_order(graph)
         return graph
 
-    def facts_of(self, tensor):
+    def facts_of(self, tensor) -> TensorFacts:
         """Return the TensorFacts of a tensor; they keep it alive, so that its id stays its own."""
         known = self.facts.get(id(tensor))
         if known is None:
             known = self.facts[id(tensor)] = read_facts(tensor)
         return known
 
-    def read_nodes(self, starts):
+    def read_nodes(self, starts) -> None:
         """Number the nodes behind these, and read what each is."""
         met = reachable_nodes(starts)
         edges_of, names, made, leaves, inner = {}, {}, {}, [], []
@@ -164,7 +165,7 @@ class Reader:
 
     # --- values ---
 
-    def value(self, tensor, name=None):
+    def value(self, tensor, name=None) -> int:
         """Return the index of a tensor's value, which is read when first met."""
         known = self.by_id.get(id(tensor))
         if known is not None:
@@ -177,7 +178,7 @@ class Reader:
             self.by_place.setdefault(facts.place, []).append(index)
         return index
 
-    def describe(self, tensor, facts, name):
+    def describe(self, tensor, facts, name) -> TensorInfo:
         """Write the TensorInfo of a tensor."""
         grad_fn, leaf, requires_grad = facts.grad_fn, facts.leaf, facts.requires_grad
         node = None if grad_fn is None else self.index.get(id(grad_fn))
@@ -214,14 +215,14 @@ class Reader:
             token=token_of(tensor),
         )
 
-    def unnamed(self, node, output_nr):
+    def unnamed(self, node, output_nr) -> str:
         """Name a value that nobody named: by the number of the node that made it."""
         if node is None:
             self.unnamed_leaves += 1
             return f"unnamed {self.unnamed_leaves}"
         return f"#{self.backs[node].number}" + (f".{output_nr}" if output_nr else "")
 
-    def read_leaves(self):
+    def read_leaves(self) -> None:
         """Read the inputs, in the order in which the computation first used them."""
         for back in [b for b in self.backs if not b.accumulates]:
             for _, following, _ in back.edges:
@@ -231,14 +232,14 @@ class Reader:
             if back.accumulates and back.leaf is None:
                 back.leaf = self.value(self.found[i].variable)
 
-    def read_named(self):
+    def read_named(self) -> None:
         """Read the tensors that the learner can name and that one of these nodes computed."""
         for tensor in self.around:
             grad_fn = self.facts[id(tensor)].grad_fn
             if grad_fn is not None and id(grad_fn) in self.index:
                 self.value(tensor)
 
-    def read_neighbours(self):
+    def read_neighbours(self) -> None:
         """Read the named tensors on the memory of a value that is shown, and the base of each view."""
         for tensor in self.around:
             if id(tensor) not in self.by_id and self.facts[id(tensor)].place in self.by_place:
@@ -250,7 +251,7 @@ class Reader:
 
     # --- saved tensors ---
 
-    def read_saved(self):
+    def read_saved(self) -> None:
         named_by_id = {id(t) for t in self.around}
         self.named_at = {}
         for tensor in self.around:
@@ -266,7 +267,7 @@ class Reader:
             if numbers or CUSTOM in tensors:
                 back.kept = list(read_kept(node, numbers))
 
-    def place_saved(self, slot, tensor, node, named):
+    def place_saved(self, slot, tensor, node, named) -> None:
         """Say what a slot holds: a value that has its own box, or the content itself."""
         slot.value = self.value(tensor) if named else self.by_id.get(id(tensor))
         if slot.value is None:
@@ -280,11 +281,11 @@ class Reader:
         if slot.value is None:
             slot.content = preview(tensor)
 
-    def has_history(self, tensor):
+    def has_history(self, tensor) -> bool:
         facts = self.facts_of(tensor)
         return facts.grad_fn is not None or facts.requires_grad
 
-    def twin(self, tensor, node):
+    def twin(self, tensor, node) -> int | None:
         """Find the value on the same elements and counter: a kept result is a second tensor."""
         where = self.facts_of(tensor).place
         same = [i for i in self.by_place.get(where, ()) if self.alike(self.tensors[i], tensor)]
@@ -297,33 +298,33 @@ class Reader:
         named.sort(key=lambda t: self.facts[id(t)].grad_fn is None)
         return self.value(named[0]) if named else None
 
-    def is_plain(self, i, tensor):
+    def is_plain(self, i, tensor) -> bool:
         """Tell a value that is no part of the tensor's history: `w.detach()`, when `w.t()` was saved."""
         return self.has_history(tensor) and not self.values[i].requires_grad
 
-    def alike(self, a, b):
+    def alike(self, a, b) -> bool:
         """Tell whether tensors on one memory look at the same elements and share a counter."""
         return a is b or (window(a) == window(b) and counted_together(self.facts_of(a), self.facts_of(b)))
 
     # --- shared memory ---
 
-    def has_no_history(self, i):
+    def has_no_history(self, i) -> bool:
         return self.values[i].leaf and not self.values[i].requires_grad
 
-    def rank(self, i):
+    def rank(self, i) -> tuple:
         """Choose by this who stands for all that share a counter: no view, and something with a history."""
         return self.values[i].view_of is not None, self.has_no_history(i), i
 
-    def facts_at(self, i):
+    def facts_at(self, i) -> TensorFacts:
         return self.facts[id(self.tensors[i])]
 
-    def link_views(self):
+    def link_views(self) -> None:
         for i, tensor in enumerate(self.tensors):
             base = self.facts[id(tensor)].base
             if base is not None:
                 self.values[i].view_of = self.by_id[id(base)]
 
-    def link_rings(self):
+    def link_rings(self) -> None:
         """Find each .grad whose history leads back to its leaf: leaf, .grad and graph hold each other."""
         for i, tensor in enumerate(self.tensors):
             if self.values[i].grad in (None, "None"):
@@ -332,14 +333,14 @@ class Reader:
             if known is not None and self.values[known].node is not None and self.leads_to(self.values[known].node, i):
                 self.values[known].grad_of = i
 
-    def leads_to(self, node, leaf):
+    def leads_to(self, node, leaf) -> bool:
         """Tell whether a way leads from a node to the AccumulateGrad of a leaf."""
         met = [node]
         for i in met:
             met += [to for _, to, _ in self.backs[i].edges if to is not None and to not in met]
         return any(self.backs[i].leaf == leaf for i in met if self.backs[i].accumulates)
 
-    def memories(self):
+    def memories(self) -> tuple:
         """Group values on one memory by counter, and find the pairs with one memory but two counters."""
         memories, pairs = [], []
         for members in self.by_place.values():

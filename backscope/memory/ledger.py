@@ -84,12 +84,12 @@ class Ledger:
         recorder.end(self._recording)
 
     @property
-    def peak(self):
+    def peak(self) -> int:
         """The most bytes that were held at one time."""
         return max((step.total for step in self._account().steps), default=0)
 
     @property
-    def now(self):
+    def now(self) -> int:
         """The bytes held at this moment, by what was saved inside the block."""
         steps = self._account().steps
         return steps[-1].total if steps else 0
@@ -143,7 +143,7 @@ class LedgerEntry:
         self.leaf, self.counted = False, True
 
     @staticmethod
-    def named(kept, recording):
+    def named(kept, recording) -> str:
         if kept.packed:
             return "packed by hooks"
         if kept.thing in recording.names:
@@ -188,7 +188,7 @@ class Account:
         saved = kinds.count(SAVED)  # in one plain pass all saving comes first, and then all freeing begins
         self.turns_at = saved + 1 if FREED in kinds and kinds[:saved].count(SAVED) == saved else None
 
-    def find_allocations(self, events, recording):
+    def find_allocations(self, events, recording) -> list:
         """Make the entries, and find which share one memory: an address means something while it is held."""
         self.by_kept, holding, allocations = {}, {}, []
         for number, event in enumerate(events, start=1):
@@ -213,7 +213,7 @@ class Account:
             allocation.holders = []
         return allocations
 
-    def replay(self, events):
+    def replay(self, events) -> None:
         """Add up the bytes after each event."""
         held = {}
         for event in events:
@@ -235,7 +235,7 @@ class Account:
 
     # --- in words ---
 
-    def names(self):
+    def names(self) -> list[str]:
         """Say what is saved or let go at each event: "+ h", "− h"; "" for a tensor that has no short name."""
         found = [""] * len(self.steps)
         for line in self.lines:
@@ -244,7 +244,7 @@ class Account:
                     found[event - 1] = f"{sign} {line.tensor}"
         return found
 
-    def heading(self):
+    def heading(self) -> list[str]:
         """Say what the ledger comes to."""
         if not self.lines:
             return [
@@ -263,7 +263,7 @@ class Account:
             text.append("at the peak: " + " · ".join(f"{op} {parts[op]:,} B" for op in self.ops(parts)))
         return text
 
-    def ops(self, parts=None):
+    def ops(self, parts=None) -> list[str]:
         """Return the operations that hold anything, leaves first, then in the order in which they began to."""
         seen = {}
         for step in self.steps:
@@ -273,14 +273,14 @@ class Account:
         return sorted(found, key=lambda op: op != LEAF)
 
 
-def bytes_words(line):
+def bytes_words(line) -> str:
     """Write what stands in the column of bytes."""
     if not line.counted:
         return f"({line.kept.nbytes:,})"
     return f"{line.kept.nbytes:,}" if line.shares is None else f"same as {line.shares.number}"
 
 
-def held_words(line):
+def held_words(line) -> str:
     """Write from which event to which a tensor was held."""
     return f"{line.since} to now" if line.until is None else f"{line.since} to {line.until}"
 
@@ -304,7 +304,7 @@ class LedgerTable:
         self._counts_leaves = account.leaves_counted
 
     @property
-    def notes(self):
+    def notes(self) -> list[str]:
         """Name what the figures leave out."""
         if not self._rows:
             return []
@@ -314,7 +314,7 @@ class LedgerTable:
         return ["Events: saved at the first, freed at the second; numbered as below the plot.", *brackets, NOT_COUNTED]
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The table in words."""
         lines = list(self._heading)
         if self._rows:
@@ -334,7 +334,7 @@ class LedgerTable:
     __repr__ = __str__
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The table as a card."""
         first, *rest = self._heading
         text = f'<div style="font-weight:600;margin:2px 0">{html.escape(first)}</div>'
@@ -351,7 +351,7 @@ class LedgerTable:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def html_table(rows):
+def html_table(rows) -> str:
     head = "".join(
         f'<th style="{CELL}font-weight:600;text-align:{"right" if k in RIGHT else "left"}">{title}</th>'
         for k, title in enumerate(TITLES)
@@ -383,7 +383,7 @@ class Plot:
         self._svg = None
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The plot in words: its totals, and the bytes after each event."""
         account = self._account
         lines = account.heading()
@@ -400,7 +400,7 @@ class Plot:
         return "\n".join(lines)
 
     @property
-    def svg(self):
+    def svg(self) -> str | None:
         """The picture as SVG text; None when there is nothing to plot or matplotlib is not installed."""
         if self._svg is None and self._account.steps:
             try:
@@ -415,7 +415,7 @@ class Plot:
     __repr__ = __str__
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The picture, described by the text; the text itself where there is no picture."""
         svg, text = self.svg, self.text
         if svg is None:
@@ -427,7 +427,7 @@ class Plot:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def wrapped(items, width):
+def wrapped(items, width) -> list[str]:
     """Write items in lines of at most `width` characters."""
     lines, line = [], ""
     for item in items:
@@ -439,7 +439,7 @@ def wrapped(items, width):
     return [*lines, "  " + line]
 
 
-def unit_for(peak):
+def unit_for(peak) -> tuple:
     """Return (bytes in one unit, its name): decimal units, so that figures can be checked by hand."""
     for size, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if peak >= 10 * size or peak >= size and name != "kB":
@@ -447,7 +447,7 @@ def unit_for(peak):
     return 1, "B"
 
 
-def grouped(account):
+def grouped(account) -> tuple:
     """Return (operations to show, step -> bytes for each): the largest ones, the rest together."""
     ops = account.ops()
     most = {op: max(step.by_op.get(op, 0) for step in account.steps) for op in ops}
@@ -466,12 +466,12 @@ def grouped(account):
     return shown, columns
 
 
-def drawn(account, marks):
+def drawn(account, marks) -> str:
     """Draw the plot as SVG text. ImportError without matplotlib."""
     return svg_of(lambda figure: paint(figure.add_subplot(), account, marks), (WIDTH, 3.7))
 
 
-def paint(axes, account, marks):
+def paint(axes, account, marks) -> None:
     """Paint the areas, the outline, the peak, the parts that were named, and the legend."""
     from matplotlib.ticker import MaxNLocator
 

@@ -22,14 +22,14 @@ class Drawer:
     marked: bool = False
 
     @property
-    def width(self):
+    def width(self) -> float:
         return max(map(width_of_spans, self.lines)) + 14
 
     @property
-    def height(self):
+    def height(self) -> float:
         return sum(map(line_height, self.lines)) + 7
 
-    def write(self, page, x, y, width, height):
+    def write(self, page, x, y, width, height) -> None:
         if self.marked:
             page.halo(x - 3, y - 3, width + 6, height + 6, 7)
         line = {"stale": 2.25}.get(self.kind, 1)
@@ -51,16 +51,16 @@ class Card:
     head: float = 0  # where drawers stand beside the words: how wide the words' part is; common to all nodes
 
     @property
-    def pill(self):
+    def pill(self) -> bool:
         return self.kind in ("tensor", "plain", "frozen")
 
     @property
-    def words(self):
+    def words(self) -> list:
         """Every piece of text in the card."""
         lines = self.lines + [line for drawer in self.drawers for line in drawer.lines]
         return [self.number] * bool(self.number) + [words for line in lines for words, *_ in line]
 
-    def head_size(self):
+    def head_size(self) -> tuple:
         """Width and height of the part that holds the words."""
         side = SIDE + (6 if self.pill else 0)
         width = max(map(width_of_spans, self.lines)) + 2 * side
@@ -70,7 +70,7 @@ class Card:
         height = sum(map(line_height, self.lines)) + 2 * TOP + (0 if self.pill else 2)
         return width, height
 
-    def size(self, lies):
+    def size(self, lies) -> tuple:
         """Width and height of the whole box."""
         width, height = self.head_size()
         extra = 8 if self.double else 0
@@ -83,7 +83,7 @@ class Card:
             return max(width, widest) + extra, height + stack + extra
         return max(width, self.head) + widest, max(height, stack + SHELF)
 
-    def places(self, width, height, lies):
+    def places(self, width, height, lies) -> list:
         """Return (x, y, width, height) of each drawer inside a box of this size, from its upper left corner."""
         found = []
         if lies or self.pill:
@@ -100,7 +100,7 @@ class Card:
             y += drawer.height + SHELF
         return found
 
-    def drawer_at(self, k, lies):
+    def drawer_at(self, k, lies) -> tuple:
         """For a line that leaves a drawer: how far along and across the box it begins, and whether it is the last."""
         width, height = self.size(lies)
         x, y, wide, tall = self.places(width, height, lies)[k]
@@ -109,7 +109,7 @@ class Card:
             return y + tall / 2, (y + tall), last
         return y + tall / 2, x + wide, last
 
-    def write(self, page, x, y, width, height, lies):
+    def write(self, page, x, y, width, height, lies) -> None:
         """Draw the card into a box at this place."""
         radius = min(height / 2, CORNER) if self.pill else 8
         if self.marked:
@@ -132,11 +132,11 @@ class Card:
             drawer.write(page, x - inset + left, y - inset + at, w, h)
 
 
-def line_height(spans):
+def line_height(spans) -> float:
     return max(height_of(style) for _, style, _ in spans)
 
 
-def write_lines(page, lines, x, top):
+def write_lines(page, lines, x, top) -> None:
     """Write lines of words below each other, centred."""
     for spans in lines:
         high = line_height(spans)

@@ -30,7 +30,7 @@ MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # the second cue
 HATCHES = ("", "//", "..", "xx", "--", "||")  # and that of bars
 
 
-def chart(panels, across, up, log=False, numbers=False, bars=False):
+def chart(panels, across, up, log=False, numbers=False, bars=False) -> "Figure":
     """Draw lines in panels: {title: {label: {x: y}}}. `across` and `up` name the axes; log: both are logarithmic.
     Two points of one height are a level to compare with: a thin line without marks.
 
@@ -68,7 +68,7 @@ def chart(panels, across, up, log=False, numbers=False, bars=False):
     return Figure(chart_text(panels, across, up), paint, (WIDTH, 3.2))
 
 
-def stand_bars(axis, lines):
+def stand_bars(axis, lines) -> None:
     """Draw each point as a bar from 0 with its number, those of one place side by side; ticks across at the points."""
     wide = 0.8 / len(lines)
     for i, ((label, points), colour, hatch) in enumerate(zip(lines.items(), SERIES, HATCHES, strict=False)):
@@ -79,7 +79,7 @@ def stand_bars(axis, lines):
     axis.margins(y=0.12)
 
 
-def contour(height, paths, across, up):
+def contour(height, paths, across, up) -> "Figure":
     """Paths over the lines of equal height of height(x, y), one panel each: {title: [(x, y), (x, y), …]}.
 
     `height` is called with NumPy arrays. A cross marks the lowest point that the panel shows.
@@ -114,7 +114,7 @@ def contour(height, paths, across, up):
     return Figure("\n".join(text), paint, (WIDTH, 0.6 + 1.65 * len(paths)))
 
 
-def plain_ticks(axis, lines):
+def plain_ticks(axis, lines) -> None:
     """1, 10, 100 on logarithmic axes; 1, 2, 5, 10 where they are short; and no "6 × 10¹" in between."""
     for side, values in (
         (axis.xaxis, [x for points in lines.values() for x in points]),
@@ -126,7 +126,7 @@ def plain_ticks(axis, lines):
         side.set_minor_formatter(lambda *_: "")
 
 
-def number_points(axis, lines):
+def number_points(axis, lines) -> None:
     """Write each point's number beside it, once where lines meet; ticks across at the points."""
     heights = {}
     for points in lines.values():
@@ -142,7 +142,7 @@ def number_points(axis, lines):
             axis.annotate(number(y), (x, y), textcoords="offset points", ha="center", fontsize=9, **at)
 
 
-def chart_text(panels, across, up):
+def chart_text(panels, across, up) -> str:
     """Return the points of a chart as a table."""
     lines = []
     for title, each in panels.items():
@@ -158,7 +158,7 @@ def chart_text(panels, across, up):
     return "\n".join(lines)
 
 
-def grids(items, colours="columns"):
+def grids(items, colours="columns") -> "Figure":
     """Tables of numbers side by side: a title and its rows, a sign such as "@" or "=", the next title and its rows …
 
     colours: "columns" or "rows" gives each of them its own paper, "none" leaves all white; or one of them a table, or
@@ -209,7 +209,7 @@ def grids(items, colours="columns"):
     return Figure(grids_text(tables, signs), paint, (min(WIDTH, 0.55 * wide + 0.2), 0.55 * tall + 0.2))
 
 
-def grids_text(tables, signs):
+def grids_text(tables, signs) -> str:
     """Return the tables in words, one after the other."""
     words = []
     for position, (title, rows) in enumerate(tables):
@@ -218,7 +218,7 @@ def grids_text(tables, signs):
     return " ".join(words)
 
 
-def number(value):
+def number(value) -> str:
     """Write a number as short as it can be read: no .0, thousands apart; a text and a fraction as they are."""
     if isinstance(value, (str, Fraction)):
         return str(value)
@@ -237,7 +237,7 @@ class Figure:
     __repr__ = __str__
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The picture, described by its text; the text itself where matplotlib is missing."""
         try:
             svg = svg_of(self.paint, self.size)
@@ -252,7 +252,7 @@ class Figure:
 INK = " .:-=+*#%@"  # from white to black
 
 
-def pixels(items):
+def pixels(items) -> "Pixels":
     """Grey images side by side, at most eight in a row: a title and rows of numbers from 0, white, to 1, black; …"""
     images = [(str(title), rows_of(rows)) for title, rows in zip(items[::2], items[1::2], strict=True)]
     if not images or any(not 0 <= value <= 1 for _, rows in images for row in rows for value in row):
@@ -268,7 +268,7 @@ class Pixels(Figure):
         self.text, self.images = pixels_text(images), images
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The images in rows, described by their text."""
         placed, widest, top = [], 0, 0
         for line in lines_of(self.images):
@@ -290,14 +290,14 @@ SIDE = 10  # of a pixel in the picture
 IN_A_ROW = 8  # images
 
 
-def lines_of(images):
+def lines_of(images) -> list:
     """Return the images in rows of about one length."""
     rows = -(-len(images) // IN_A_ROW)
     each = -(-len(images) // rows)
     return [images[first : first + each] for first in range(0, len(images), each)]
 
 
-def drawn(rows):
+def drawn(rows) -> str:
     """Return one image: all pixels of one grey are one shape, and there is a frame around them."""
     shapes = [f'<rect width="{len(rows[0]) * SIDE}" height="{len(rows) * SIDE}" fill="#FFF" stroke="#777"/>']
     for value, places in sorted(places_by_value(rows).items()):
@@ -306,12 +306,12 @@ def drawn(rows):
     return "".join(shapes)
 
 
-def grey(value):
+def grey(value) -> str:
     """Return a colour from white, for 0, to black, for 1."""
     return f"#{round(255 * (1 - value)):02x}" + f"{round(255 * (1 - value)):02x}" * 2
 
 
-def places_by_value(rows):
+def places_by_value(rows) -> dict:
     """Return {value: places (x, y) of the pixels that have it}, without the white ones."""
     found = {}
     for y, row in enumerate(rows):
@@ -321,17 +321,17 @@ def places_by_value(rows):
     return found
 
 
-def rows_of(rows):
+def rows_of(rows) -> list:
     """Rows of numbers as lists, whether they were given as lists or as a tensor."""
     return rows.tolist() if hasattr(rows, "tolist") else rows
 
 
-def pixels_text(images):
+def pixels_text(images) -> str:
     """Return the images as letters: the darker a pixel, the fuller its letter."""
     return "\n".join(map(line_of_letters, lines_of(images)))
 
 
-def line_of_letters(images):
+def line_of_letters(images) -> str:
     """Return one row of images as letters."""
     tall = max(len(rows) for _, rows in images)
     columns = []
@@ -342,7 +342,7 @@ def line_of_letters(images):
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
-def svg_of(paint, size):
+def svg_of(paint, size) -> str:
     """Return what `paint(figure)` draws as SVG text, the same on every machine. ImportError without matplotlib."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -365,7 +365,7 @@ def svg_of(paint, size):
     return cleaned(out.getvalue())
 
 
-def cleaned(svg):
+def cleaned(svg) -> str:
     """Keep the drawing alone, with fonts that every system has."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)

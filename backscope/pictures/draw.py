@@ -15,7 +15,7 @@ from pathlib import Path
 
 from backscope.graph.folding import fold
 from backscope.graph.listing import facts, headline, listing
-from backscope.graph.model import link_inputs
+from backscope.graph.model import Graph, link_inputs
 from backscope.graph.reader import Reader
 from backscope.graph.slopes import read_slopes
 from backscope.graph.tensor_facts import grad_of, is_module, is_tensor
@@ -27,7 +27,7 @@ HIDDEN = ("In", "Out", "exit", "quit")  # names that IPython keeps for itself
 MANY = 200  # items of a list or dictionary that are given names
 
 
-def draw(*tensors, names=None, detail=None, open=None, parts=None, slopes=False):
+def draw(*tensors, names=None, detail=None, open=None, parts=None, slopes=False) -> "Picture":
     """Draw the graph behind tensors, as a picture and in words, on our engine and on PyTorch.
 
     Parameters
@@ -70,7 +70,7 @@ def draw(*tensors, names=None, detail=None, open=None, parts=None, slopes=False)
 draw.legend = legend
 
 
-def name_parameters(modules, known):
+def name_parameters(modules, known) -> list:
     """Put the parameters' names into what is known of tensors; returns the parameters."""
     found = []
     for path, parameter in named_by(modules):
@@ -79,7 +79,7 @@ def name_parameters(modules, known):
     return found
 
 
-def snapshot(tensors, names, known, around, opened=None, slopes=False):
+def snapshot(tensors, names, known, around, opened=None, slopes=False) -> Graph:
     """Read the Graph behind tensors as it is now, folded; `known` and `around` are what names_in() found."""
     given = given_names(names, tensors)
     for key, name, tensor in given:
@@ -104,19 +104,19 @@ class Picture:
         self._drawn = None  # SVG text, made when first asked for
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The listing: every fact in the picture, in words."""
         return listing(self._graph, self._detail)
 
     @property
-    def svg(self):
+    def svg(self) -> str:
         """The drawing as SVG text."""
         if self._drawn is None:
             self._drawn = self._lay_out()
         return self._drawn
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The card in a notebook: an image and what it says in short."""
         return as_image(self.svg, in_short(self._in_sentences()))
 
@@ -126,7 +126,7 @@ class Picture:
     def _lay_out(self):
         return lay_out(self._graph, self._detail)
 
-    def save(self, path):
+    def save(self, path) -> None:
         """Write the drawing to a .svg file, or the listing to a .txt file."""
         path = Path(path)
         if path.suffix == ".txt":
@@ -146,7 +146,7 @@ class Picture:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def lay_out(graph, detail, marks=None):
+def lay_out(graph, detail, marks=None) -> str:
     """SVG: time to the right where that fits the column, otherwise down, otherwise down with one line in each box."""
     ways = ((False, False), (False, True)) if graph.parts else ((True, False), (False, False), (False, True))
     return best_to_read([partial(Drawing, graph, detail, lies, marks, dense) for lies, dense in ways])
@@ -155,7 +155,7 @@ def lay_out(graph, detail, marks=None):
 # --- what was given ----------------------------------------------------------------------------------------
 
 
-def check_tensors(tensors):
+def check_tensors(tensors) -> None:
     """TypeError unless there is something to draw."""
     if not tensors:
         raise TypeError("draw() needs at least one tensor: draw(loss), or draw(a, b) for several.")
@@ -173,7 +173,7 @@ def check_tensors(tensors):
         raise TypeError(f"draw() takes tensors, not {type(thing).__name__}: {advice}")
 
 
-def checked_parts(parts, graph):
+def checked_parts(parts, graph) -> dict:
     """Return the parts, when each is a name and the numbers of two nodes that stand in the picture."""
     for span in parts.values():
         if type(span) is not tuple or [type(n) for n in span] != [int, int]:
@@ -183,7 +183,7 @@ def checked_parts(parts, graph):
     return parts
 
 
-def given_names(names, tensors):
+def given_names(names, tensors) -> list:
     """Return (id, name, tensor) for each entry of `names`."""
     if names is None:
         return []
@@ -206,7 +206,7 @@ def given_names(names, tensors):
     return [(id(tensor), name, tensor) for name, tensor in pairs]
 
 
-def check_used(given, reader):
+def check_used(given, reader) -> None:
     """ValueError for a name whose tensor is not in the picture."""
     missing = [name for key, name, _ in given if key not in reader.by_id]
     if missing:
@@ -219,7 +219,7 @@ def check_used(given, reader):
 # --- the caller's variables --------------------------------------------------------------------------------
 
 
-def names_in(frame):
+def names_in(frame) -> tuple:
     """Return ({id of a tensor: its names}, tensors) from the caller's variables: locals first, then globals.
 
     Also items of lists and dictionaries, parameters of modules, and the .grad of what has a name.
@@ -250,7 +250,7 @@ def names_in(frame):
     return known, around
 
 
-def named_by(modules):
+def named_by(modules) -> list:
     """List (path, parameter or buffer) of modules; where there are several, a path begins with the module's number."""
     found = []
     for number, module in enumerate(modules):
@@ -260,7 +260,7 @@ def named_by(modules):
     return found
 
 
-def inside(name, thing):
+def inside(name, thing) -> list:
     """Return (name, tensor) pairs for what a list, tuple, dictionary or module holds."""
     if type(thing) in (list, tuple):
         return [(f"{name}[{i}]", item) for i, item in enumerate(thing[:MANY]) if is_tensor(item)]

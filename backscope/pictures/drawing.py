@@ -6,6 +6,7 @@ for STALE alone, with a line to the tensor that was overwritten.
 
 import math
 import textwrap
+from collections.abc import Iterator
 
 from backscope.graph import listing
 from backscope.graph.folding import LETTERS
@@ -34,19 +35,19 @@ WIDE_DRAWER = 112  # pixels: a longer line of a drawer that stands below its nod
 # --- the words in the boxes --------------------------------------------------------------------------------
 
 
-def short(name):
+def short(name) -> str:
     """Return a name cut in the middle when it is too long for a box."""
     if len(name) <= LONGEST_NAME:
         return name
     return name[: LONGEST_NAME // 2] + "…" + name[-(LONGEST_NAME // 2 - 1) :]
 
 
-def hook_drawer(lines):
+def hook_drawer(lines) -> list:
     """Return one drawer for all lines about hooks, or none."""
     return [Drawer([[(line, "value", "run_t")] for line in lines], "run")] if lines else []
 
 
-def value_card(graph, index, detail):
+def value_card(graph, index, detail) -> Card:
     """Write the card of a tensor: its name, what it holds and its version, and what is special about it."""
     value = graph.values[index]
     kind = "tensor" if value.requires_grad else "plain"
@@ -84,7 +85,7 @@ def value_card(graph, index, detail):
     return Card(kind, lines, hook_drawer(listing.hook_words(value)), double=value.leaf)
 
 
-def node_card(graph, index, lies, detail):
+def node_card(graph, index, lies, detail) -> Card:
     """Write the card of a node: its name, and below or beside it the drawers with what it saved."""
     node = graph.nodes[index]
     hooks = hook_drawer(listing.node_hook_words(node))
@@ -106,7 +107,7 @@ def node_card(graph, index, lies, detail):
     return Card("node", [*lines, *more], drawers + hooks, number)
 
 
-def named(node, lies):
+def named(node, lies) -> tuple:
     """Return (lines, number) of a node's name: MulBackward0 is set as Mul and, small, Backward0."""
     number = "" if node.number is None else str(node.number)
     head, backward, rest = node.name.partition("Backward")
@@ -119,7 +120,7 @@ def named(node, lies):
     return [[*spans, (head, "name", "ink"), *([(tail, "small", "ink2")] if tail else [])]], ""
 
 
-def slot_drawer(graph, slot, lies):
+def slot_drawer(graph, slot, lies) -> Drawer:
     """Return a saved tensor: under which name it was saved, what it is, its version then and now."""
     verb = "kept " if slot.state == UNWATCHED else ""
     held = slot.content if slot.value is None else short(graph.title(slot.value))
@@ -146,7 +147,7 @@ def slot_drawer(graph, slot, lies):
 # --- the arrows --------------------------------------------------------------------------------------------
 
 
-def arrows(graph, detail):
+def arrows(graph, detail) -> Iterator:
     """Yield (kind, tail, head, more) for every arrow; tail and head are ("node", i) or ("value", v).
 
     Places of a graph that hold None, as in one side of a comparison, have no arrows.
@@ -183,13 +184,13 @@ def arrows(graph, detail):
         yield "own counter", ("value", a), ("value", b), {}
 
 
-def arrows_to_nothing(node):
+def arrows_to_nothing(node) -> list[str]:
     """Label a node's arrows to nothing: the operand's number on each; how many there are, if there are many."""
     numbers = [str(k) for k, following, _ in node.edges if following is None]
     return numbers if len(numbers) <= MOST_TO_NOTHING else [f"{len(numbers)}×"]
 
 
-def kind_of(route):
+def kind_of(route) -> str:
     """Return the kind of line that an arrow is drawn with."""
     if route.kind == "next":
         return "back"
@@ -226,7 +227,7 @@ class Drawing:
 
     # --- boxes ---
 
-    def make_boxes(self):
+    def make_boxes(self) -> None:
         """Make a box for every node and tensor, as large as what stands in it."""
         for v in range(len(self.graph.values)):
             self.value_box[v] = self.sized(f"v{v}", lanes.VALUE, self.value_cards(v))
@@ -240,16 +241,16 @@ class Drawing:
             box.port = lanes.HEAD if self.lies else round(head / 2)
             self.node_box[i] = box
 
-    def value_cards(self, v):
+    def value_cards(self, v) -> list:
         """Return the cards that take turns in a value's box: one here, one for each side in a comparison."""
         card = self.packed(value_card(self.graph, v, self.detail))
         return [self.mark(card, ("value", v), self.marks)]
 
-    def node_cards(self, i):
+    def node_cards(self, i) -> list:
         card = self.packed(node_card(self.graph, i, self.lies, self.detail))
         return [self.mark(card, ("node", i), self.marks, self.graph.nodes[i])]
 
-    def packed(self, card):
+    def packed(self, card) -> Card:
         """Return the card with its lines in one, where a picture would else get too high."""
         one = [span for line in card.lines for span in line]
         if self.dense and width_of_spans(one) < LONG_LINE:
@@ -259,7 +260,7 @@ class Drawing:
         return card
 
     @staticmethod
-    def mark(card, what, marks, node=None):
+    def mark(card, what, marks, node=None) -> Card:
         """Return the card, with the word that marks it, and with its drawers' words."""
         if what in marks:
             card.marked = True
@@ -272,13 +273,13 @@ class Drawing:
                     drawer.lines = [*drawer.lines, [(marks["slot", what[1], k], "strong", drawer.lines[0][0][2])]]
         return card
 
-    def sized(self, key, lane, cards):
+    def sized(self, key, lane, cards) -> lanes.Box:
         """Return a box in which each of these cards has room."""
         sizes = [card.size(self.lies) for card in cards]
         width, height = max(w for w, _ in sizes), max(h for _, h in sizes)
         return lanes.Box(key, lane, 2 * math.ceil(width / 2), 2 * math.ceil(height / 2), cards[-1])
 
-    def steps(self):
+    def steps(self) -> list:
         """Return the steps of the computation in order: each leaf just before it is first used."""
         graph = self.graph
         leaf_node = {node.leaf: i for i, node in enumerate(graph.nodes) if node.leaf is not None}
@@ -298,7 +299,7 @@ class Drawing:
                 steps.append(lanes.Step(None, [self.value_box[v]]))
         return steps + [lanes.Step(self.node_box[i]) for i in order[at:]]
 
-    def share_columns(self, steps):
+    def share_columns(self, steps) -> list:
         """Put a tensor that no node made beside a node that comes next and has no tensor; it saves room.
 
         Where time runs right and there is no such node, it stands below the leaf before it.
@@ -332,27 +333,27 @@ class Drawing:
         seat()
         return shared
 
-    def connect(self):
+    def connect(self) -> None:
         """Ask for all the arrows."""
         for kind, tail, head, more in arrows(self.graph, self.detail):
             self.plan.connect(kind, self.box_of(*tail), self.box_of(*head), **more)
 
-    def box_of(self, what, index):
+    def box_of(self, what, index) -> lanes.Box:
         """Return the box of ("node", i) or ("value", v)."""
         return (self.node_box if what == "node" else self.value_box)[index]
 
-    def card_of(self, box):
+    def card_of(self, box) -> Card:
         """Write the card of a box; None for what is not to be seen now."""
         return box.card
 
     # --- words ---
 
-    def title(self):
+    def title(self) -> list:
         """List (line, is it about a stale tensor): what would fail, what is not what it seems, what was folded."""
         stale = set(listing.stale_facts(self.graph))
         return self.set_lines([(fact, fact in stale) for fact in listing.facts(self.graph)])
 
-    def set_lines(self, facts):
+    def set_lines(self, facts) -> list:
         width = max(self.column - 2 * MARGIN, self.width)
         return [
             (line, stale, k == 0)
@@ -360,11 +361,11 @@ class Drawing:
             for k, line in enumerate(wrapped(fact, width - 16 * stale, "news" if stale else "text"))
         ]
 
-    def memory_words(self, memory):
+    def memory_words(self, memory) -> str:
         """Return the words on the outline of shared memory."""
         return "one memory" + ("" if memory.version is None else f" · v{memory.version}")
 
-    def lane_words(self):
+    def lane_words(self) -> tuple:
         """Return the names of the two lanes."""
         if not self.plan.back:
             return "", ""
@@ -372,7 +373,7 @@ class Drawing:
         tensors = f"YOUR TENSORS: the computation ran {there}" if self.plan.values else ""
         return f"THE GRAPH: backward runs {back}", tensors
 
-    def words(self):
+    def words(self) -> list:
         """Return every piece of text that the drawing contains."""
         found = [line for line, *_ in self.title()]
         found += [words for box in self.plan.boxes for words in box.card.words]
@@ -382,7 +383,7 @@ class Drawing:
 
     # --- the page ---
 
-    def measure(self):
+    def measure(self) -> None:
         """Measure how far boxes, arrows, their labels and the outlines of memories reach."""
         plan = self.plan
         spots = [(b.front, b.near, b.rear, b.far) for b in plan.boxes]
@@ -400,25 +401,25 @@ class Drawing:
         self.width = max(s[2] for s in flat) - self.left
         self.height = max(s[3] for s in flat) - self.top
 
-    def flat(self, t1, c1, t2, c2):
+    def flat(self, t1, c1, t2, c2) -> tuple:
         """Return a rectangle of the plan as one of the page, before it is shifted: left, top, right, bottom."""
         return (t1, c1, t2, c2) if self.lies else (c1, t1, c2, t2)
 
-    def spot(self, at, width, height):
+    def spot(self, at, width, height) -> tuple:
         """Return the rectangle of words whose middle is at a point of the plan."""
         x, y = at if self.lies else (at[1], at[0])
         return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
-    def turn(self, t, c):
+    def turn(self, t, c) -> tuple:
         """Return a point of the plan as a point of the page."""
         x, y = (t, c) if self.lies else (c, t)
         return x - self.left + self.shift[0], y - self.top + self.shift[1]
 
-    def corner(self, box):
+    def corner(self, box) -> tuple:
         """Return the upper left corner of a box on the page."""
         return self.turn(box.front, box.near)
 
-    def svg(self):
+    def svg(self) -> Page:
         """Return the picture, as a page that gives its SVG in any scale."""
         above, below = self.room_above(), self.room_below()
         width = max([self.width, *self.widths_of_words()]) + 2 * MARGIN
@@ -427,7 +428,7 @@ class Drawing:
         self.write(page)
         return page
 
-    def widths_of_words(self):
+    def widths_of_words(self) -> list[float]:
         """Measure how wide the lines above and below are."""
         lines = [width_of(line, "news" if stale else "text") + 16 * stale for line, stale, _ in self.title()]
         names = [width_of(words, "label") for words in self.lane_words() if words]
@@ -435,15 +436,15 @@ class Drawing:
             names = [self.second_lane() + names[1]]
         return [*lines, *names]
 
-    def room_above(self):
+    def room_above(self) -> float:
         lines = self.title()
         room = sum(height_of("news" if stale else "text") for _, stale, _ in lines) + (10 if lines else 0)
         return room + (26 if self.lane_words()[0] else 0)
 
-    def room_below(self):
+    def room_below(self) -> int:
         return 24 if self.lies and self.lane_words()[1] else 0
 
-    def write(self, page):
+    def write(self, page) -> None:
         """Write everything in the picture, what lies below first."""
         self.write_title(page)
         self.write_lanes(page)
@@ -459,7 +460,7 @@ class Drawing:
         for r in self.plan.routes:
             self.write_words(page, r)
 
-    def write_title(self, page):
+    def write_title(self, page) -> None:
         x, y = self.shift[0], self.shift[1] - Drawing.room_above(self) + TEXTS["text"][0]
         for line, stale, first in self.title():
             if stale and first:
@@ -467,7 +468,7 @@ class Drawing:
             page.text(x + 16 * stale, y, line, "news" if stale else "text", "stale_t" if stale else "ink", "start")
             y += height_of("news" if stale else "text")
 
-    def write_lanes(self, page):
+    def write_lanes(self, page) -> None:
         graph, tensors = self.lane_words()
         x, y = self.shift
         if graph:
@@ -477,12 +478,12 @@ class Drawing:
         elif tensors:
             page.text(x + self.second_lane(), y - 14, tensors, "label", "ink2", "start")
 
-    def second_lane(self):
+    def second_lane(self) -> float:
         """Find where the name of the tensors' lane begins, when time runs down: above them, clear of the other."""
         first = min(v.near for v in self.plan.values) - self.left
         return max(first, width_of(self.lane_words()[0], "label") + 24)
 
-    def nodes_of_parts(self):
+    def nodes_of_parts(self) -> dict:
         """For each named part the boxes of its nodes, in order."""
         found = {}
         for name, (first, last) in self.graph.parts.items():
@@ -490,13 +491,13 @@ class Drawing:
             found[name] = [self.node_box[i] for i in inside]
         return found
 
-    def band(self, name, boxes):
+    def band(self, name, boxes) -> tuple:
         """Return the rectangle behind the nodes of a part: front, near, rear, far."""
         near, far = min(b.near for b in boxes) - 7, max(b.far for b in boxes) + 7
         far = max(far, boxes[0].meets + 14 + width_of(name, "label"))
         return boxes[0].front - 22, near, boxes[-1].rear + 7, far
 
-    def write_parts(self, page):
+    def write_parts(self, page) -> None:
         """Draw a pale band behind the nodes of each part, with its name at the top; only where time runs down."""
         for name, boxes in self.parts.items():
             front, near, rear, far = self.band(name, boxes)
@@ -505,7 +506,7 @@ class Drawing:
             x, y = self.turn(boxes[0].front - 8, boxes[0].meets + 8)
             page.text(x, y, name, "label", "ink", "start")
 
-    def outline(self, memory):
+    def outline(self, memory) -> tuple:
         """Return ((front, near, rear, far) of a shared memory's outline, the lower left corner of its words)."""
         boxes = [self.value_box[i] for i in memory.members]
         wide = width_of(self.memory_words(memory), "label")
@@ -520,7 +521,7 @@ class Drawing:
         near = min(near, boxes[0].c - wide - 12)
         return (front, near, rear, far), (front + 15, boxes[0].c - wide - 6)
 
-    def write_outline(self, page, memory):
+    def write_outline(self, page, memory) -> None:
         """Draw a dashed outline around values that share memory; it carries the version."""
         (front, near, rear, far), at = self.outline(memory)
         (x1, y1), (x2, y2) = self.turn(front, near), self.turn(rear, far)
@@ -528,14 +529,14 @@ class Drawing:
         page.rect("mem", min(x1, x2), min(y1, y2), abs(x2 - x1), abs(y2 - y1), 12, 1.5, "6 4")
         page.text(x, y, self.memory_words(memory), "label", "mem_t", "start")
 
-    def write_route(self, page, r, kind=None):
+    def write_route(self, page, r, kind=None) -> None:
         kind = kind or kind_of(r)
         page.arrow(kind, [self.turn(*p) for p in r.points], curved=r.curved)
         if kind == "nothing":
             x, y = self.turn(*r.points[-1])
             page.ring("nothing", x - (0 if self.lies else 3), y - (3 if self.lies else 0))
 
-    def write_words(self, page, r):
+    def write_words(self, page, r) -> None:
         """Write the number of an operand at an arrow's tail, the slope in its middle."""
         if r.label and r.label_at:
             x, y = self.turn(*r.label_at)
@@ -545,7 +546,7 @@ class Drawing:
             page.pill(*self.turn(*r.pill_at), r.pill)
 
 
-def best_to_read(ways):
+def best_to_read(ways) -> str:
     """Draw (SVG, drawing) in the first way that fits the column and a screen, else in the one that is shrunk least."""
     best = None
     for way in ways:

@@ -39,25 +39,25 @@ class Box:
     sublane: int = 0
 
     @property
-    def front(self):
+    def front(self) -> float:
         return self.t - self.dt / 2
 
     @property
-    def rear(self):
+    def rear(self) -> float:
         return self.t + self.dt / 2
 
     @property
-    def near(self):
+    def near(self) -> float:
         """The side away from the tensors for a node, towards the nodes for a tensor."""
         return self.c - self.dc / 2
 
     @property
-    def far(self):
+    def far(self) -> float:
         """The side towards the tensors for a node, away from the nodes for a tensor."""
         return self.c + self.dc / 2
 
     @property
-    def meets(self):
+    def meets(self) -> float:
         """The point at which straight arrows along the lane meet it."""
         return self.near + self.port if self.port else self.c
 
@@ -75,7 +75,7 @@ class Step:
     end: float = 0
 
     @property
-    def boxes(self):
+    def boxes(self) -> list:
         return [one for one in (self.node, *self.values) if one is not None]
 
 
@@ -121,7 +121,7 @@ class Plan:
 
     # --- lanes ---
 
-    def give_sublanes(self):
+    def give_sublanes(self) -> None:
         """Values that share memory stand in one row; whatever else falls in between moves aside."""
         taken = []  # for each sublane, the spans of steps in use
         grouped = {id(v) for members in self.clusters for v in members}
@@ -139,32 +139,32 @@ class Plan:
                 v.sublane = lane
         self.sublanes = len(taken)
 
-    def blocked(self, tail, head):
+    def blocked(self, tail, head) -> bool:
         """Tell whether another value stands in the way of a line between two values."""
         first, last = sorted((tail.step, head.step))
         lane = {tail.sublane, head.sublane}
         return any(first < v.step < last and (len(lane) > 1 or v.sublane in lane) for v in self.values)
 
-    def covered(self, value):
+    def covered(self, value) -> bool:
         """Tell whether another value stands on the far side of this one, in the same step."""
         return any(v.step == value.step and v.sublane > value.sublane for v in self.values)
 
-    def hidden(self, value):
+    def hidden(self, value) -> bool:
         """Tell whether another value stands between this one and the nodes, in the same step."""
         return any(v.step == value.step and v.sublane < value.sublane for v in self.values)
 
     # --- arrows ---
 
-    def connect(self, kind, tail, head, **more):
+    def connect(self, kind, tail, head, **more) -> None:
         """Ask for an arrow."""
         self.routes.append(Route(kind, tail, head, **more))
 
-    def of(self, *kinds):
+    def of(self, *kinds) -> list:
         return [r for r in self.routes if r.kind in kinds]
 
     # --- placing ---
 
-    def place(self):
+    def place(self) -> "Plan":
         """Give every box its place and every arrow its path."""
         self.sort_routes()
         self.make_room()
@@ -173,7 +173,7 @@ class Plan:
         self.route_all()
         return self
 
-    def sort_routes(self):
+    def sort_routes(self) -> None:
         """Decide which arrows are straight and which need a track, and on which track each one runs."""
         straight = {}
         self.arcs, self.low = [], []
@@ -197,7 +197,7 @@ class Plan:
         self.low_track = tracks(self.buses)
         self.mid_track = tracks([[r] for r in self.of("stale")], apart=True)
 
-    def make_room(self):
+    def make_room(self) -> None:
         """Lengthen boxes on whose side many arrows meet."""
         meeting = {}
         for one in [one for r in self.arcs for one in (r.tail, r.head)]:
@@ -216,13 +216,13 @@ class Plan:
                 else:
                     one.height = need
 
-    def beside(self, one):
+    def beside(self, one) -> int:
         """Return how far apart arrows meet on a box's side; where labels stand one above the other they need more."""
         if one.lane != BACK:
             return 10
         return 17 if self.lies else 14
 
-    def gaps(self):
+    def gaps(self) -> list:
         """Measure the room between steps: more where a label or a pill stands on a straight arrow."""
         gaps = [19 if self.dense else self.gap[self.lies]] * (len(self.steps) - 1)
         for r in self.straight:
@@ -236,7 +236,7 @@ class Plan:
                 gaps[r.tail.step - 1] += need - room
         return gaps
 
-    def place_along(self):
+    def place_along(self) -> None:
         """Place the steps along the lanes: each as long as its longest box, with room for the lines beside it."""
         gaps = self.gaps()
         named = set() if self.lies else {min(v.step for v in members) for members in self.clusters}
@@ -260,7 +260,7 @@ class Plan:
             for one in step.boxes:
                 one.t = step.t
 
-    def place_across(self):
+    def place_across(self) -> None:
         """Place what lies across the lanes: tracks, backward nodes, a channel for stale lines, values, tracks."""
         widest = max((width_of(r.label, DIGIT) for r in self.arcs), default=0)
         pill = max((pill_width(r.pill) if not self.lies else 20 for r in self.arcs if r.pill), default=0)
@@ -290,12 +290,12 @@ class Plan:
 
     # --- routing ---
 
-    def route_all(self):
+    def route_all(self) -> None:
         self.spread()
         for r in self.routes:
             getattr(self, "route_" + r.kind.replace(" ", "_"))(r)
 
-    def spread(self):
+    def spread(self) -> None:
         """Place the beginnings and ends of track arrows on a box's side: side by side, without crossing."""
         self.at = {}
         track = self.arc_track | self.low_track | {id(r): len(self.routes) for r in self.of("nothing")}
@@ -323,7 +323,7 @@ class Plan:
                 for r in routes:
                     self.at[id(r), key] = one.t + place
 
-    def route_next(self, r):
+    def route_next(self, r) -> None:
         """From a backward node to the next: straight along the lane, or over the top."""
         if id(r) not in self.arc_track:
             level = r.tail.meets
@@ -341,20 +341,20 @@ class Plan:
         r.pill_at = (a + b) / 2, level
         self.label_where_it_leaves(r, a)
 
-    def route_nothing(self, r):
+    def route_nothing(self, r) -> None:
         """Route an arrow to nothing: it ends in a ring, where it has just begun."""
         at = self.at[id(r), r.tail.key]
         r.points = [(at, r.tail.near), (at, r.tail.near - STUB)]
         self.label_where_it_leaves(r, at - (3 if self.lies else 1.5))  # clear of the ring
 
-    def label_where_it_leaves(self, r, at):
+    def label_where_it_leaves(self, r, at) -> None:
         """Place the number of an arrow that leaves a node on the side of the tracks."""
         if self.lies:
             r.label_at = at - 3 - width_of(r.label, DIGIT) / 2, r.tail.near - 8
         else:
             r.label_at = at - 7, r.tail.near - 4 - width_of(r.label, DIGIT) / 2
 
-    def route_made(self, r):
+    def route_made(self, r) -> None:
         """grad_fn: from a value to its node; and from AccumulateGrad to its leaf."""
         node, value = (r.tail, r.head) if r.tail.lane == BACK else (r.head, r.tail)
         if node.step == value.step:
@@ -367,12 +367,12 @@ class Plan:
         if r.tail.lane != BACK:
             r.points.reverse()
 
-    def clear_of_stale(self, value):
+    def clear_of_stale(self, value) -> float:
         """Find where the dotted line meets a value: in the middle, unless a stale line arrives there as well."""
         room = (value.dt / 2 - 12) / 2
         return value.t + (min(14, room) if any(r.head is value for r in self.of("stale")) else 0)
 
-    def route_stale(self, r):
+    def route_stale(self, r) -> None:
         """From a drawer whose tensor was overwritten to that tensor, through the channel between the lanes."""
         level = self.channel + TRACK * self.mid_track[id(r)]
         box, value = r.tail, r.head
@@ -395,14 +395,14 @@ class Plan:
         r.points = start + end
         r.label_at = (start[-1][0] + end[0][0]) / 2, level
 
-    def arrive(self, value, goal, level):
+    def arrive(self, value, goal, level) -> list:
         """Return the end of a path that comes from a track to a value."""
         if self.covered(value):
             bus = self.steps[value.step].start - 9
             return [(bus, level), (bus, value.c + value.dc / 4), (value.front, value.c + value.dc / 4)]
         return [(goal, level), (goal, value.far)]
 
-    def route_forward(self, r):
+    def route_forward(self, r) -> None:
         """From an input to what was computed from it."""
         if id(r) not in self.low_track:
             a, b = r.tail, r.head
@@ -425,7 +425,7 @@ class Plan:
 
     route_own_counter = route_forward
 
-    def route_grad(self, r):
+    def route_grad(self, r) -> None:
         """From a leaf to its .grad: below everything, with its name on it."""
         self.route_forward(r)
         (t, c), (u, _) = r.points[-3], r.points[-2]
@@ -433,7 +433,7 @@ class Plan:
         r.label_at = (t + u) / 2, c - away
 
 
-def tracks(buses, apart=False):
+def tracks(buses, apart=False) -> dict:
     """Return a track number for each route: short ones inside, and no two buses that run side by side on one track."""
     placed, found = [], {}
 

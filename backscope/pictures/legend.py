@@ -10,18 +10,18 @@ ROW, MIDDLE = 40, 96  # pixels: from one row to the next; the middle of the samp
 NAME, WORDS = 190, 342  # where the sign's name and its words begin
 
 
-def tensor(name, second="", kind="tensor", double=False):
+def tensor(name, second="", kind="tensor", double=False) -> Card:
     colour = "ink" if kind == "plain" else "tensor_t"
     small = "ink2" if kind == "plain" else "tensor_t"
     return Card(kind, [[(name, "tensor", colour), *([(second, "small", small)] if second else [])]], double=double)
 
 
-def drawer(first, second, kind="slot", colour="ink2"):
+def drawer(first, second, kind="slot", colour="ink2") -> Drawer:
     bold = "strong" if kind == "stale" else "small"
     return Drawer([[(first, "value", colour if kind == "stale" else "ink"), (second, bold, colour)]], kind)
 
 
-def node(kind="node", words="Mul", more="Backward0"):
+def node(kind="node", words="Mul", more="Backward0") -> Card:
     return Card(kind, [[("1", "small", "ink2"), (words, "name", "ink"), (more, "small", "ink2")]])
 
 
@@ -68,7 +68,7 @@ class Legend:
     __repr__ = __str__
 
     @property
-    def svg(self):
+    def svg(self) -> str:
         """The signs, one a row."""
         row = ROW if len(self.signs) <= 12 else 31
         page = Page(WIDEST, row * len(self.signs) + MARGIN + (28 if self.more else 0), "Legend of the pictures.")
@@ -87,7 +87,7 @@ class Legend:
         return {"text/plain": str(self), "text/html": as_image(self.svg, "Legend of the pictures: see the text.")}
 
 
-def draw_sample(page, sample, y):
+def draw_sample(page, sample, y) -> None:
     """Draw a sample whose middle is at this height."""
     if isinstance(sample, Card):
         width, height = sample.size(True)
@@ -108,7 +108,7 @@ def draw_sample(page, sample, y):
             page.text(ends[0][0] - 8, y - 6, digit, "small", "ink2")
 
 
-def legend(lesson=0):
+def legend(lesson=0) -> Legend:
     """Show what the boxes, arrows and words of `draw`, `compare`, `step` and `film` mean.
 
     Parameters

@@ -89,29 +89,29 @@ OTHERS = {"·": 278, "×": 584, "−": 584, "–": 556}
 WIDER = 1.03  # fonts that stand in for Arial may be a little wider
 
 
-def text_width(text, size, weight=400):
+def text_width(text, size, weight=400) -> float:
     """Measure a line of text in Arial, in pixels."""
     widths = (LETTERS[ord(c) - 32] if 32 <= ord(c) < 127 else OTHERS.get(c, 1000) for c in text)
     return sum(widths) * size / 1000 * (1.06 if weight >= 600 else 1)
 
 
-def width_of(text, style):
+def width_of(text, style) -> float:
     """Measure a line of text in one of our styles, with room for a font that stands in for Arial."""
     size, weight = TEXTS[style]
     return text_width(text, size, weight) * WIDER
 
 
-def width_of_spans(spans):
+def width_of_spans(spans) -> float:
     """Measure a line whose words have several styles."""
     return sum(width_of(words, style) for words, style, _ in spans) + APART * (len(spans) - 1)
 
 
-def height_of(style):
+def height_of(style) -> float:
     """From one line of text to the next."""
     return round(TEXTS[style][0] * 1.28, 1)
 
 
-def wrapped(text, width, style="text"):
+def wrapped(text, width, style="text") -> list[str]:
     """Return the lines of a text that is set at most this wide: as few as possible, and of about one length."""
     lines = filled(text, width, style)
     narrower = width
@@ -122,7 +122,7 @@ def wrapped(text, width, style="text"):
     return lines
 
 
-def filled(text, width, style):
+def filled(text, width, style) -> list[str]:
     """Return the lines of a text, each as full as can be."""
     lines = [""]
     for word in text.split():
@@ -134,7 +134,7 @@ def filled(text, width, style):
     return lines
 
 
-def contrast(one, other):
+def contrast(one, other) -> float:
     """Return the contrast of two colours as WCAG 2 counts it, from 1 to 21."""
 
     def luminance(colour):
@@ -157,11 +157,11 @@ class Page:
         self.out, self.light, self.dark = [], {}, {}
         self.rect("paper", 0, 0, width, height, 10, 0)
 
-    def add(self, element):
+    def add(self, element) -> None:
         """Put in a finished piece of SVG, for what this class has no word for."""
         self.out.append(element)
 
-    def paint(self, name, fill, line=None):
+    def paint(self, name, fill, line=None) -> str:
         """Return the attributes of a shape in the light; how it looks in the dark goes into the style block."""
         for rules, colours in ((self.light, LIGHT), (self.dark, DARK)):
             rules[name] = f"fill:{colours.get(fill, 'none')}" + (f";stroke:{colours[line]}" if line else "")
@@ -169,7 +169,7 @@ class Page:
             return f'class="{name}"'
         return f'class="{name}" fill="{LIGHT.get(fill, "none")}"' + (f' stroke="{LIGHT[line]}"' if line else "")
 
-    def ink(self, style, colour):
+    def ink(self, style, colour) -> str:
         """Return the attributes of words."""
         size, weight = TEXTS[style]
         paint = self.paint(f"t-{colour}", colour)
@@ -179,7 +179,7 @@ class Page:
         paint += f' font-size="{size:g}"' if size != TEXTS["text"][0] else ""
         return paint + (f' font-weight="{weight}"' if weight != 400 else "")
 
-    def rect(self, kind, x, y, width, height, radius=ROUND, line=LINE, dashes=""):
+    def rect(self, kind, x, y, width, height, radius=ROUND, line=LINE, dashes="") -> None:
         """Draw a box of a kind."""
         fill, edge = SHAPES[kind]
         drawn = f' stroke-width="{line:g}"' if edge and line != LINE else ""
@@ -187,17 +187,17 @@ class Page:
         place = f'x="{short(x)}" y="{short(y)}" width="{short(width)}" height="{short(height)}" rx="{short(radius)}"'
         self.add(f"<rect {self.paint(kind, fill, edge)} {place}{drawn}/>")
 
-    def halo(self, x, y, width, height, radius):
+    def halo(self, x, y, width, height, radius) -> None:
         """Draw amber behind a box that is marked."""
         self.rect("behind", x, y, width, height, radius, 1.5)
 
-    def text(self, x, y, words, style="text", colour="ink", anchor="middle"):
+    def text(self, x, y, words, style="text", colour="ink", anchor="middle") -> None:
         """Write a line of words; `y` is its baseline."""
         at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
         place = f'{self.ink(style, colour)} x="{short(x)}" y="{short(y)}"{at}'
         self.add(f"<text {place}>{html.escape(words, quote=False)}</text>")
 
-    def spans(self, x, y, spans, anchor="middle"):
+    def spans(self, x, y, spans, anchor="middle") -> None:
         """Write a line of words in several styles: (words, style, colour) each; `y` is its baseline."""
         if len(spans) == 1:
             self.text(x, y, *spans[0], anchor)
@@ -209,7 +209,7 @@ class Page:
         at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
         self.add(f'<text x="{short(x)}" y="{short(y)}"{at}>{"".join(parts)}</text>')
 
-    def arrow(self, kind, points, head=None, curved=False):
+    def arrow(self, kind, points, head=None, curved=False) -> None:
         """Draw a line with straight parts and round corners; its head, if it has one, is at the last point."""
         colour, wide, dashes, has_head = ARROWS[kind]
         has_head = has_head if head is None else head
@@ -228,7 +228,7 @@ class Page:
         if has_head:
             self.head(name, colour, before, tip, size)
 
-    def head(self, name, colour, before, tip, size):
+    def head(self, name, colour, before, tip, size) -> None:
         """Draw the head of an arrow that comes from a point."""
         length = distance(before, tip) or 1
         ux, uy = (tip[0] - before[0]) / length, (tip[1] - before[1]) / length
@@ -237,23 +237,23 @@ class Page:
         path = "M" + "L".join(f"{short(x)} {short(y)}" for x, y in corners) + "Z"
         self.add(f'<path {self.paint(f"h-{name}", colour)} d="{path}"/>')
 
-    def ring(self, kind, x, y, radius=3):
+    def ring(self, kind, x, y, radius=3) -> None:
         """Draw a small ring at the end of an arrow to nothing."""
         colour, wide, *_ = ARROWS[kind]
         place = f'cx="{short(x)}" cy="{short(y)}" r="{radius:g}" stroke-width="{wide:g}"'
         self.add(f'<circle {self.paint("a-" + kind, None, colour)} {place}/>')
 
-    def dot(self, colour, x, y, radius=4.5):
+    def dot(self, colour, x, y, radius=4.5) -> None:
         """Draw a filled dot, in front of a sentence."""
         self.add(f'<circle {self.paint("d-" + colour, colour)} cx="{short(x)}" cy="{short(y)}" r="{radius:g}"/>')
 
-    def pill(self, x, y, words, kind="run", colour="run_t"):
+    def pill(self, x, y, words, kind="run", colour="run_t") -> None:
         """Write words in a pill, in the middle of an arrow; `x`, `y` is its middle."""
         wide = pill_width(words)
         self.rect(kind, x - wide / 2, y - 10, wide, 20, 10, 1)
         self.text(x, y + 4.2, words, "pill", colour)
 
-    def svg(self, scale=1):
+    def svg(self, scale=1) -> str:
         """Return the SVG as text: a line for each shape, the dark colours at the end."""
         light, dark = (
             "".join(f"\n.{name}{{{rule}}}" for name, rule in sorted(rules.items()))
@@ -271,12 +271,12 @@ class Page:
         ])  # fmt: skip
 
 
-def pill_width(words):
+def pill_width(words) -> float:
     """Measure the pill that holds these words; 0 without words."""
     return width_of(words, "pill") + 16 if words else 0
 
 
-def short(number):
+def short(number) -> str:
     """Return a coordinate with at most one decimal."""
     return f"{round(number, 1):g}"
 
@@ -284,7 +284,7 @@ def short(number):
 # --- paths ---------------------------------------------------------------------------------------------------
 
 
-def without_idle_corners(points):
+def without_idle_corners(points) -> list:
     """Return the same path without corners that do not turn, or that are no distance apart."""
     kept = [points[0]]
     for p in points[1:]:
@@ -297,12 +297,12 @@ def without_idle_corners(points):
     return kept if len(kept) > 1 else [points[0], points[-1]]
 
 
-def straight(a, b, c):
+def straight(a, b, c) -> bool:
     """Tell whether three points lie on one line."""
     return abs((b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])) < 1e-6
 
 
-def rounded(points):
+def rounded(points) -> str:
     """Return a path along these points whose corners are round."""
     path = f"M{short(points[0][0])} {short(points[0][1])}"
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -312,19 +312,19 @@ def rounded(points):
     return path + f"L{short(points[-1][0])} {short(points[-1][1])}"
 
 
-def swung(points):
+def swung(points) -> str:
     """Return an S from the first point to the last."""
     (ax, ay), (bx, by) = points[0], points[-1]
     middle = short((ax + bx) / 2)
     return f"M{short(ax)} {short(ay)}C{middle} {short(ay)} {middle} {short(by)} {short(bx)} {short(by)}"
 
 
-def distance(a, b):
+def distance(a, b) -> float:
     """Measure how far apart two points are."""
     return ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5
 
 
-def towards(a, b, length):
+def towards(a, b, length) -> tuple:
     """Return the point at some distance from a on the way to b."""
     whole = distance(a, b) or 1
     return a[0] + (b[0] - a[0]) * length / whole, a[1] + (b[1] - a[1]) * length / whole
@@ -336,7 +336,7 @@ SERIES = tuple(LIGHT[name] for name in ("tensor_e", "run_e", "acc_e", "mem_e", "
 PALES = tuple(LIGHT[name] for name in ("tensor", "run", "acc", "part", "node", "plain"))  # under black words
 
 
-def with_dark_colours(svg):
+def with_dark_colours(svg) -> str:
     """Add a style block with the dark colours to an SVG whose colours are ours, in attributes or in styles."""
     rules = []
     for name, light in LIGHT.items():
@@ -355,7 +355,7 @@ def with_dark_colours(svg):
 # --- HTML ----------------------------------------------------------------------------------------------------
 
 
-def in_short(sentences):
+def in_short(sentences) -> str:
     """Return the first of these sentences, as an alt text: what a picture says, for those who cannot see it."""
     kept = ""
     for sentence in sentences:
@@ -365,7 +365,7 @@ def in_short(sentences):
     return kept or textwrap.shorten(sentences[0], ALT, placeholder="…")
 
 
-def as_image(svg, alt):
+def as_image(svg, alt) -> str:
     """Return an SVG as an <img>: also an untrusted notebook shows that."""
     data = base64.b64encode(svg.encode()).decode()
     style = "max-width:100%;border-radius:10px"

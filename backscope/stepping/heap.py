@@ -23,14 +23,14 @@ def pop_order(pushed: list, waiting: int) -> list:
     return order
 
 
-def rise(heap, hole, item):
+def rise(heap, hole, item) -> None:
     """Put an item into a hole, or above it as long as what stands there belongs to the rest."""
     while hole and item is not None and heap[(hole - 1) // 2] is None:
         heap[hole], hole = None, (hole - 1) // 2
     heap[hole] = item
 
 
-def sink(heap):
+def sink(heap) -> int:
     """Fill the hole at the top from below by the larger child, the right one of equals; return the last hole."""
     hole = 0
     while (right := 2 * hole + 2) < len(heap):

@@ -11,6 +11,7 @@ pictures and the card).
 import re
 import sys
 import warnings
+from types import ModuleType
 from typing import Any
 
 from backscope.adapters import library_of
@@ -66,7 +67,7 @@ def step(
     return record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_graph)
 
 
-def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_graph):
+def record(torch, reader, graph, tensors, seeds, inputs, retain_graph, create_graph) -> "Steps":
     """Run the pass under a PassRecorder."""
     roots = [(reader.index[id(node)], output) for node, output in reader.roots]
     targets = None
@@ -115,22 +116,22 @@ class Steps:
         return len(self._recording.steps)
 
     @property
-    def error(self):
+    def error(self) -> Exception | None:
         """The error that ended the pass; None when it came to its end."""
         return self._recording.error
 
     @property
-    def order(self):
+    def order(self) -> list[str]:
         """The names of the nodes in the order in which they ran; the last may have failed."""
         return [self._recording.graph.node_title(step.node) for step in self._recording.steps]
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The trace: every frame in words."""
         return step_text.trace(self._recording, self._shown)
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The card that a notebook shows."""
         if self._card is None:
             self._card = step_picture.card(self._recording, self._shown)
@@ -152,14 +153,14 @@ class Steps:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def shown_numbers(total):
+def shown_numbers(total) -> list[int] | range:
     """Return the numbers of the frames to show: all of them, or the first and the last."""
     if total <= FIRST + LAST:
         return range(total + 1)
     return [*range(FIRST + 1), *range(total - LAST + 1, total + 1)]
 
 
-def watched(reader, graph, inputs):
+def watched(reader, graph, inputs) -> dict:
     """Return {node: [(index of a value, its tensor)]}: when a node runs, these tensors may get a new .grad."""
     tensors = {id(value): tensor for value, tensor in zip(reader.values, reader.tensors, strict=True)}
     wanted = {id(tensor) for tensor in inputs or ()}
@@ -189,7 +190,7 @@ def without_frames(error: BaseException) -> BaseException:
 # --- what was given ----------------------------------------------------------------------------------------
 
 
-def module_of(tensor):
+def module_of(tensor) -> ModuleType:
     """Return the library that a tensor belongs to, as a module; TypeError for one that is neither PyTorch nor ours."""
     library = library_of(tensor)
     if library is None:
@@ -197,7 +198,7 @@ def module_of(tensor):
     return sys.modules[library]
 
 
-def check_tensors(tensors):
+def check_tensors(tensors) -> None:
     """Raise TypeError unless there are tensors, ValueError unless they have a history."""
     if not tensors:
         raise TypeError("step() needs the tensor to start from: step(loss).")
@@ -215,12 +216,12 @@ def check_tensors(tensors):
         raise TypeError(f"step() takes tensors, not {type(thing).__name__}: {advice}")
 
 
-def called(tensor, known):
+def called(tensor, known) -> str:
     """Return a tensor's name, or what to call it."""
     return known.get(id(tensor), ["the tensor"])[0]
 
 
-def check_gradients(tensors, gradient, known):
+def check_gradients(tensors, gradient, known) -> list:
     """Return the gradients to start with, one a tensor; ValueError or TypeError when the pass could not begin."""
     if gradient is None or is_tensor(gradient):
         gradients = [gradient] * (1 if is_tensor(gradient) else len(tensors))
@@ -254,7 +255,7 @@ def check_gradients(tensors, gradient, known):
     return gradients
 
 
-def check_inputs(inputs, known):
+def check_inputs(inputs, known) -> list | None:
     """Return `inputs` as a list; ValueError or TypeError for what could not receive a gradient."""
     if inputs is None:
         return None

@@ -59,7 +59,7 @@ CELL = "text-align:left"  # else JupyterLab sets it to the right
 LABEL = CELL + ";width:96px"  # JupyterLab fixes the columns: without a width they would overlap
 
 
-def card(recording, shown):
+def card(recording, shown) -> str:
     """Return the whole card as HTML."""
     frames = recording.frames(set(shown))
     pages = Pages(recording, frames)
@@ -74,11 +74,11 @@ def card(recording, shown):
     )
 
 
-def escape(text):
+def escape(text) -> str:
     return html.escape(text, quote=False)
 
 
-def one_frame(recording, pages, frame, is_open):
+def one_frame(recording, pages, frame, is_open) -> str:
     """Return one step: what happened, the picture, a sentence; the engine's bookkeeping is folded."""
     title = step_text.title(recording, frame)
     picture = as_image(pages.svg(frame), description(recording, frame)) if pages.pages else ""
@@ -98,7 +98,7 @@ def one_frame(recording, pages, frame, is_open):
     )
 
 
-def table(recording, frame):
+def table(recording, frame) -> list:
     """Return (name, lines) of each row; the same rows in every frame, so that nothing jumps."""
     words, step = step_text, frame.step
     rows = []
@@ -123,7 +123,7 @@ def table(recording, frame):
     return rows
 
 
-def description(recording, frame):
+def description(recording, frame) -> str:
     """Return the picture in words, for those who cannot see it."""
     words = step_text
     parts = [words.title(recording, frame)]
@@ -172,7 +172,7 @@ class Pages:
             self.page_of.update(dict.fromkeys(page.members, page))
         self.whole = len(self.pages) == 1 and set(order) <= set(self.pages[0].nodes)  # nothing is left out
 
-    def deal(self, nodes):
+    def deal(self, nodes) -> list:
         """Put as many nodes on a page as fit."""
         everything = self.page(nodes, WHOLE)
         if nodes and everything.drawing is not None:
@@ -190,7 +190,7 @@ class Pages:
             page.drawing = page.drawing or StepDrawing(self, page, False)
         return pages
 
-    def page(self, members, high=PART):
+    def page(self, members, high=PART) -> Page:
         """Return these nodes and their neighbours, and their drawing if that fits: time to the right, or down."""
         page = Page(list(members), self.neighbours(members))
         for lies in (True, False):
@@ -200,7 +200,7 @@ class Pages:
                 break
         return page
 
-    def neighbours(self, members):
+    def neighbours(self, members) -> list[int]:
         """Nodes that the members give to, and one that feeds each member that would stand alone."""
         inside, found = set(members), {}
         for i in members:
@@ -211,15 +211,15 @@ class Pages:
                 found[feeders[-1]] = None
         return list(found)
 
-    def page_for(self, frame):
+    def page_for(self, frame) -> Page:
         """Return the page on which a frame is drawn."""
         return self.pages[0] if frame.step is None else self.page_of[frame.step.node]
 
-    def svg(self, frame):
+    def svg(self, frame) -> str:
         """Return the picture of a frame."""
         return self.page_for(frame).drawing.frame(frame)
 
-    def caption(self, frame):
+    def caption(self, frame) -> str:
         """Return a sentence below the picture, when it does not show the whole graph."""
         if self.whole or not self.pages:
             return ""
@@ -227,7 +227,7 @@ class Pages:
 
     # --- one box ---
 
-    def card(self, i, frame, lies, page):
+    def card(self, i, frame, lies, page) -> Card:
         """Write the card of a node in a frame: what it is, what it does, what it holds."""
         node = self.graph.nodes[i]
         does, word = self.state(i, frame)
@@ -249,7 +249,7 @@ class Pages:
         kind = kind or ("acc" if node.accumulates else "node")
         return Card(kind, lines, [Drawer(says, drawer)], number, dashed=elsewhere or does == "out")
 
-    def grad_line(self, i, grads):
+    def grad_line(self, i, grads) -> str:
         """Write the line in the box of an AccumulateGrad."""
         leaf = self.graph.nodes[i].leaf
         value = self.graph.values[leaf]
@@ -257,7 +257,7 @@ class Pages:
             return "requires_grad is off"
         return (f"{short(value.name)}.grad: " if value.named else "grad: ") + clip(grads.get(leaf, "None"))
 
-    def held(self, i, frame):
+    def held(self, i, frame) -> list[str]:
         """Return the lines on what a node got or holds, and on what was freed."""
         found = []
         step = frame.step
@@ -272,7 +272,7 @@ class Pages:
             found.append("slots: FREED")
         return found
 
-    def state(self, i, frame):
+    def state(self, i, frame) -> tuple:
         """Return (what a node does, the word for it)."""
         if frame.step is not None and frame.step.node == i:
             return ("fails", "FAILS") if frame.step.error else ("runs", "has just run")
@@ -297,25 +297,25 @@ class StepDrawing(Drawing):
         graph.values, graph.memories, graph.other_counter, graph.parts = [], [], [], {}
         super().__init__(graph, 0, lies)
 
-    def node_cards(self, i):
+    def node_cards(self, i) -> list:
         if i not in self.page.nodes:
             return []
         return [self.pages.card(i, frame, self.lies, self.page) for frame in self.pages.frames]
 
-    def make_boxes(self):
+    def make_boxes(self) -> None:
         super().make_boxes()
         boxes = self.node_box.values()  # of one size: what changes from frame to frame is words and colours
         side = "height" if self.lies else "width"
         for box in boxes:
             setattr(box, side, max(getattr(one, side) for one in boxes))
 
-    def steps(self):
+    def steps(self) -> list:
         return [Step(self.node_box[i]) for i in self.page.nodes]
 
-    def share_columns(self, steps):
+    def share_columns(self, steps) -> list:
         return steps
 
-    def connect(self):
+    def connect(self) -> None:
         inside, members = set(self.page.nodes), set(self.page.members)
         for i in self.page.nodes:
             edges = self.graph.nodes[i].edges
@@ -325,44 +325,44 @@ class StepDrawing(Drawing):
                     more = {"label": text.strip(), "pill": self.pages.sent.get((i, k), "")}
                     self.plan.connect("next", self.node_box[i], self.node_box[target], **more)
 
-    def title(self):
+    def title(self) -> list:
         return []
 
-    def card_of(self, box):
+    def card_of(self, box) -> Card:
         card = self.pages.card(int(box.key[1:]), self.now, self.lies, self.page)
         card.head = self.head
         return card
 
-    def carries(self, route):
+    def carries(self, route) -> bool:
         """Return True for an arrow along which the node of this frame has sent a gradient."""
         step = self.now.step
         return step is not None and not step.error and route.tail is self.node_box[step.node] and bool(route.pill)
 
-    def write_route(self, page, r, kind=None):
+    def write_route(self, page, r, kind=None) -> None:
         super().write_route(page, r, "carry" if self.carries(r) else "back")
 
-    def write_words(self, page, r):
+    def write_words(self, page, r) -> None:
         pill, r.pill = r.pill, r.pill if self.carries(r) else ""
         super().write_words(page, r)
         r.pill = pill
 
-    def frame(self, frame):
+    def frame(self, frame) -> str:
         """Return the SVG of one frame."""
         self.now = frame
         page = self.svg()
         return page.svg(min(1, (WIDEST - 32) / page.width, HIGHEST / page.height))
 
 
-def got_line(step):
+def got_line(step) -> str:
     """Say what the node of a step ran on, and what that was before a hook changed it."""
     return f"hook: {clip(step.held)} → {clip(step.got)}" if step.held else "got " + clip(step.got)
 
 
-def written_line(before, after):
+def written_line(before, after) -> str:
     """Say what waits in a box, when it was written into from elsewhere."""
     return f"written into: {clip(before)} → {clip(after)}"
 
 
-def clip(text, most=CLIPPED):
+def clip(text, most=CLIPPED) -> str:
     """Return a value short enough for a box."""
     return text if len(text) <= most else text[: most - 1] + "…"

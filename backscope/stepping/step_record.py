@@ -7,6 +7,7 @@ that order is checked against the engine's rule. Nothing here keeps a tensor: a 
 
 import bisect
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from backscope.graph.model import FREED
@@ -66,7 +67,7 @@ class StepReader(Reader):
 
     roots = ()
 
-    def read_nodes(self, starts):
+    def read_nodes(self, starts) -> None:
         super().read_nodes([*starts, *(node for node, _ in self.roots)])
 
 
@@ -86,7 +87,7 @@ class Queue:
         for node, _ in roots:
             self.deliver(node)
 
-    def deliver(self, node):
+    def deliver(self, node) -> tuple | None:
         """Count one more gradient for a node: (count before, after), or None when the node is not asked for."""
         before = self.counts[node]
         self.counts[node] = before - 1
@@ -96,7 +97,7 @@ class Queue:
             self.arrived.append(node)
         return before, before - 1
 
-    def arrange(self):
+    def arrange(self) -> None:
         """Give what became ready its place."""
         arrived, self.arrived = self.arrived, []
         leaves = [node if self.graph.nodes[node].accumulates else None for node in arrived]
@@ -106,17 +107,17 @@ class Queue:
                 bisect.insort(self.others, node, key=lambda i: -self.order[i])
 
     @property
-    def ready(self):
+    def ready(self) -> list[int]:
         """The nodes that are ready, the next one first."""
         self.arrange()
         return self.leaves + self.others
 
-    def next(self):
+    def next(self) -> int | None:
         """Return the node that the rule chooses; None when the queue is empty."""
         self.arrange()
         return next(iter(self.leaves or self.others), None)
 
-    def take(self, node):
+    def take(self, node) -> bool:
         """Take a node that ran. False when the rule would have chosen another."""
         expected = self.next()
         self.done.add(node)
@@ -125,7 +126,7 @@ class Queue:
                 queue.remove(node)
         return node == expected
 
-    def run_on(self):
+    def run_on(self) -> list[int]:
         """Return the nodes that would still run, in order."""
         found = []
         while (node := self.next()) is not None:
@@ -137,7 +138,7 @@ class Queue:
         return found
 
 
-def needed_for(graph, targets):
+def needed_for(graph, targets) -> set[int] | None:
     """Return the nodes on some path to a target, with the targets; None, which means all, without targets."""
     if targets is None:
         return None
@@ -165,7 +166,7 @@ class Sum:
         self.text, self.total, self.added = None, None, 0
         self.only = None  # the memory of the only gradient that has arrived: others may hold it, too, and write into it
 
-    def add(self, grad):
+    def add(self, grad) -> str:
         """Add one more gradient. Returns in words how it joins the others."""
         text, before = preview(grad), self.text
         few = 0 < grad.numel() <= PREVIEW and not text.startswith("shape")
@@ -182,7 +183,7 @@ class Sum:
         self.text = preview(self.total)
         return f"{before} + {text} = {self.text}"
 
-    def look_again(self):
+    def look_again(self) -> bool:
         """Tell whether somebody has written into the only gradient that has arrived."""
         if self.only is None or preview(self.only) == self.text:
             return False
@@ -190,17 +191,17 @@ class Sum:
         return True
 
 
-def one_memory(a, b):
+def one_memory(a, b) -> bool:
     """Tell whether two gradients are the same elements of one memory. A lone number of ours has none to look at."""
     return a is b or bool(a.dim() and b.dim() and place(a) and (place(a), window(a)) == (place(b), window(b)))
 
 
-def buffer_text(sums):
+def buffer_text(sums) -> str:
     """Write what a buffer holds."""
     return "; ".join(f"output {k}: {s.text}" if k else s.text for k, s in sorted(sums.items()))
 
 
-def words(texts):
+def words(texts) -> str:
     """Write one gradient, or those of several outputs."""
     texts = [NOTHING if text is None else text for text in texts]
     return texts[0] if len(texts) == 1 else "(" + ", ".join(texts) + ")"
@@ -230,7 +231,7 @@ class PassRecorder:
             handle.remove()
         self.handles.clear()
 
-    def hook(self, method, i):
+    def hook(self, method, i) -> Callable:
         """Make a hook that changes nothing, whatever happens in it."""
 
         def look(grads, *outputs):
@@ -242,11 +243,11 @@ class PassRecorder:
 
         return look
 
-    def seed(self, node, output, grad):
+    def seed(self, node, output, grad) -> str:
         """Note a gradient that the pass starts with. Returns it in words."""
         return self.buffers.setdefault(node, {}).setdefault(output, Sum()).add(grad)
 
-    def begin(self, i, grads):
+    def begin(self, i, grads) -> None:
         """Note that a node is about to run on these gradients."""
         self.settle()
         sums = self.buffers.pop(i, {})
@@ -256,7 +257,7 @@ class PassRecorder:
         self.steps.append(self.running)
         self.look_for_writes()
 
-    def end(self, i, grads):
+    def end(self, i, grads) -> None:
         """Note that a node ran and gives these gradients to its inputs."""
         self.look_for_writes()
         gone = []
@@ -271,14 +272,14 @@ class PassRecorder:
                 gone += [] if grad is None else [grad]
         self.running = None
 
-    def look_for_writes(self):
+    def look_for_writes(self) -> None:
         """Note whether a hook, or a backward, has written into a gradient that waits for another node."""
         for node, sums in self.buffers.items():
             before = buffer_text(sums)
             if any([one.look_again() for one in sums.values()]):
                 self.running.written.append((node, before, buffer_text(sums)))
 
-    def settle(self):
+    def settle(self) -> None:
         """Look, after a node ran, at what it let go of, and at the gradients it led to."""
         if not self.steps or self.steps[-1] is self.settled:
             return
@@ -290,7 +291,7 @@ class PassRecorder:
                 step.grads.append((v, before, after))
                 self.grads[v] = after
 
-    def freed(self, i):
+    def freed(self, i) -> list[str]:
         """Write the saved tensors of a node that were there before the pass and are not there now."""
         before = [slot for slot in self.graph.nodes[i].slots if slot.state != FREED]
         if not before:
@@ -299,7 +300,7 @@ class PassRecorder:
         kept = {label for label, state, *_ in read_slots(self.nodes[i], names) if state != FREED}
         return [slot_words(self.graph, slot) for slot in before if slot.name not in kept]
 
-    def fail(self, error, text, expected):
+    def fail(self, error, text, expected) -> None:
         """Say at which node the pass ended in an error."""
         self.settle()
         if self.running is not None:
@@ -311,17 +312,17 @@ class PassRecorder:
             self.steps.append(NodeStep(expected, error=text, began=False))
 
 
-def refuses_result(message, name):
+def refuses_result(message, name) -> bool:
     """Tell the engine's complaint about what a node returned, which comes after the node's hooks."""
     return message.startswith((f"Function {name} returned", f"Function '{name}' returned"))
 
 
-def grad_words(tensor):
+def grad_words(tensor) -> str:
     """Write the .grad of a tensor."""
     return "None" if tensor.grad is None else preview(tensor.grad)
 
 
-def slot_words(graph, slot):
+def slot_words(graph, slot) -> str:
     """Write a saved tensor that was let go: 'self = x'."""
     what = graph.title(slot.value) if slot.value is not None else slot.content
     return f"{slot.name} = {what}" if what else slot.name
@@ -345,17 +346,17 @@ class PassRecording:
         self.strays = self.check_order()
 
     @property
-    def failed(self):
+    def failed(self) -> NodeStep | None:
         """The last step, when it failed; otherwise None."""
         return self.steps[-1] if self.steps and self.steps[-1].error else None
 
-    def taking_part(self):
+    def taking_part(self) -> list[int]:
         """Return the indexes of the nodes that the pass should run, the newest first, then the leaves."""
         nodes = self.graph.nodes
         found = [i for i in range(len(nodes)) if self.needed is None or i in self.needed]
         return sorted(found, key=lambda i: (nodes[i].accumulates, i if nodes[i].accumulates else -i))
 
-    def check_order(self):
+    def check_order(self) -> list[int]:
         """Return the numbers of steps at which another node ran than the rule would choose."""
         queue, strays = Queue(self.graph, self.queue_order, self.roots, self.needed), []
         for number, step in enumerate(self.steps, 1):
@@ -365,12 +366,12 @@ class PassRecording:
                 queue.deliver(sent.target)
         return strays
 
-    def never_ran(self):
+    def never_ran(self) -> list[int]:
         """Return the nodes that should have run and did not, in the order in which they would have."""
         ran = {step.node for step in self.steps if not step.error}
         return [i for i in self.planned if i not in ran]
 
-    def frames(self, wanted):
+    def frames(self, wanted) -> list:
         """Return the frames with these numbers; 0 is the state before the first step."""
         queue = Queue(self.graph, self.queue_order, self.roots, self.needed)
         buffers, grads, freed = dict(self.seeds), dict(self.first_grads), {}
@@ -399,6 +400,6 @@ class PassRecording:
         return found
 
 
-def order_of(nodes):
+def order_of(nodes) -> list[int]:
     """Return when each node was made."""
     return [sequence_nr(node) for node in nodes]

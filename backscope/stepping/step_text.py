@@ -8,7 +8,7 @@ MANY = 12  # items of a list that are named
 SMALL = 24  # a graph with more nodes has only those counts listed that are above one
 
 
-def some(items, say=str, most=MANY, between=", "):
+def some(items, say=str, most=MANY, between=", ") -> str:
     """Write items in one line, the first of them when there are many; 'empty' for none. `say` puts one in words."""
     items = list(items)
     if not items:
@@ -17,7 +17,7 @@ def some(items, say=str, most=MANY, between=", "):
     return between.join(map(say, items[:most])) + more
 
 
-def queue_words(recording, frame):
+def queue_words(recording, frame) -> str:
     """Write the ready queue, the next node first."""
     return some(frame.ready, recording.graph.node_title)
 
@@ -25,7 +25,7 @@ def queue_words(recording, frame):
 # --- sentences on the whole pass ---------------------------------------------------------------------------
 
 
-def headline(recording):
+def headline(recording) -> str:
     """Say where the pass began and how far it came."""
     asked = ", ".join(recording.graph.title(i) for i in recording.graph.asked)
     ran = sum(not step.error for step in recording.steps)
@@ -38,7 +38,7 @@ def headline(recording):
     return f"The backward pass from {asked}, one node at a time: {ran} of {count(total, 'node')} ran; it failed{where}."
 
 
-def notes(recording, retain_graph, create_graph, chosen):
+def notes(recording, retain_graph, create_graph, chosen) -> list[str]:
     """Say what is special about this pass."""
     found = []
     if chosen:
@@ -63,7 +63,7 @@ def notes(recording, retain_graph, create_graph, chosen):
     return found
 
 
-def left_out(recording, shown):
+def left_out(recording, shown) -> str:
     """Write a sentence on the frames that are not shown, or nothing."""
     total = len(recording.steps)
     missing = total + 1 - len(shown)
@@ -77,7 +77,7 @@ def left_out(recording, shown):
     return f"Frames left out: {' and '.join(gaps)}. Ask for others with .part(first, last)."
 
 
-def ending(recording):
+def ending(recording) -> str:
     """Say how the pass ended."""
     grads = dict(recording.first_grads)
     for step in recording.steps:
@@ -90,7 +90,7 @@ def ending(recording):
     return f"The pass ended in an error.{rest} What ran is not undone. {stored}"
 
 
-def grad_words(recording, grads):
+def grad_words(recording, grads) -> str:
     """Write 'x.grad: 4.' for each tensor that receives a gradient."""
     return some(grads, lambda v: f"{recording.graph.title(v)}.grad: {grads[v]}", between="; ")
 
@@ -98,7 +98,7 @@ def grad_words(recording, grads):
 # --- one frame ---------------------------------------------------------------------------------------------
 
 
-def title(recording, frame):
+def title(recording, frame) -> str:
     """Write a step's title: 'Step 3 of 5: 2 ExpBackward0 runs'."""
     if frame.step is None:
         return "Start"
@@ -106,7 +106,7 @@ def title(recording, frame):
     return f"Step {frame.number} of {len(recording.planned)}: {recording.graph.node_title(frame.step.node)} {what}"
 
 
-def sentence(recording, frame):
+def sentence(recording, frame) -> str:
     """Tell what happened in a step: what came, what went on, who is ready now."""
     step, graph = frame.step, recording.graph
     if step is None:
@@ -132,20 +132,20 @@ def sentence(recording, frame):
     return " ".join(line if line.endswith(".") else line + "." for line in told)
 
 
-def got_words(step):
+def got_words(step) -> str:
     """Write what a node ran on."""
     if not step.began:
         return "nothing: it did not begin"
     return f"{step.got} (a hook changed it: it was {step.held})" if step.held else step.got
 
 
-def written_words(recording, step):
+def written_words(recording, step) -> list[str]:
     """Write one line for each gradient that waited elsewhere and was written into."""
     return [f"the same memory waits in the buffer of {recording.graph.node_title(i)}, so that changed too: "
             f"{before} → {after}" for i, before, after in step.written]  # fmt: skip
 
 
-def sent_words(recording, frame):
+def sent_words(recording, frame) -> list[str]:
     """Write one line for each gradient that was passed on."""
     found = []
     several = len(recording.graph.nodes[frame.step.node].edges) > 1
@@ -162,28 +162,28 @@ def sent_words(recording, frame):
     return found
 
 
-def a_hook_changed_one(recording):
+def a_hook_changed_one(recording) -> bool:
     """Tell whether a hook changed a gradient: then it matters which arrows carry one tensor."""
     return any(step.held or step.written for step in recording.steps)
 
 
-def waiting_words(recording, frame, most=MANY):
+def waiting_words(recording, frame, most=MANY) -> str:
     """Write '1 MulBackward0 for 2' for each node that waits, those first that have got something."""
     order = sorted(frame.waiting, key=lambda i: i not in frame.buffers)
     return some(order, lambda i: f"{recording.graph.node_title(i)} for {frame.waiting[i]}", most)
 
 
-def buffer_words(recording, frame, nodes, most=MANY):
+def buffer_words(recording, frame, nodes, most=MANY) -> str:
     """Write '1 MulBackward0: 4.' for each of these nodes."""
     return some(nodes, lambda i: f"{recording.graph.node_title(i)}: {frame.buffers[i]}", most, "; ")
 
 
-def change_words(recording, step):
+def change_words(recording, step) -> list[str]:
     """Write 'x.grad: None → 4.' for each gradient that was stored."""
     return [f"{recording.graph.title(v)}.grad: {before} → {after}" for v, before, after in step.grads]
 
 
-def start_words(recording):
+def start_words(recording) -> list[str]:
     """Say for how many gradients each node waits; of a large graph those that wait for more than one."""
     counts = recording.start_counts
     listed = [i for i in counts if len(counts) <= SMALL or counts[i] > 1]
@@ -195,14 +195,14 @@ def start_words(recording):
     return found
 
 
-def start_line(recording, i):
+def start_line(recording, i) -> str:
     left = recording.start_counts[i]
     name = recording.graph.node_title(i)
     seed = f", the pass starts with {recording.seeds[i]} in its buffer" if i in recording.seeds else ""
     return f"{name}: " + (f"waits for {left}" if left else "ready") + seed
 
 
-def culprit(recording, step):
+def culprit(recording, step) -> str:
     """Say why a node failed, when a saved tensor tells it."""
     graph = recording.graph
     for slot in graph.nodes[step.node].slots:
@@ -216,7 +216,7 @@ def culprit(recording, step):
 # --- the trace ---------------------------------------------------------------------------------------------
 
 
-def trace(recording, shown):
+def trace(recording, shown) -> str:
     """Write the whole pass as text."""
     lines = [headline(recording), *recording.notes]
     if skipped := left_out(recording, shown):
@@ -229,7 +229,7 @@ def trace(recording, shown):
     return "\n".join(lines)
 
 
-def frame_lines(recording, frame):
+def frame_lines(recording, frame) -> list[str]:
     """Write the lines below a frame's title."""
     step = frame.step
     queue = "ready queue: " + queue_words(recording, frame)

@@ -6,7 +6,7 @@ import sys
 from coursekit.classroom import grade, handout
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     """Return the two commands and their words."""
     top = argparse.ArgumentParser(prog="coursekit.classroom")
     commands = top.add_subparsers(dest="command", required=True)
@@ -22,7 +22,7 @@ def parser():
     return top
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Run a command; its exit status."""
     options = parser().parse_args(arguments)
     if not grade.lesson_files():

@@ -77,11 +77,11 @@ class Graded:
     unread: bool = False  # the file itself could not be read
 
     @property
-    def missing(self):
+    def missing(self) -> str:
         """The word that stands where the outcomes would stand; '' when there are some."""
         return "" if not self.problem else NOT_READ if self.unread else NOT_GRADED
 
-    def count(self, outcome):
+    def count(self, outcome) -> int:
         """Count the exercises with this outcome, without the predictions."""
         return sum(each.outcome == outcome for each in self.answers.values() if ".p" not in each.id)
 
@@ -101,13 +101,13 @@ class Limits:
 # ------------------------------------------------------------------------------------------------ the lessons
 
 
-def lesson_files():
+def lesson_files() -> dict:
     """Return {number: path of the published notebook} for all lessons with exercises."""
     paths = {number_in(path.name): path for path in sorted((ROOT / "notebooks").glob("[0-8][0-9]*_*.ipynb"))}
     return {number: paths[number] for number in lesson_numbers() if number in paths}
 
 
-def askers(path):
+def askers(path) -> dict[str, str]:
     """Return {cell id: exercise id} of a published notebook: by these a cell is known whose last line is gone."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     found = {}
@@ -143,7 +143,7 @@ class Grader:
         self.refused = ""
         self.fence = fence or self.best_fence()
 
-    def best_fence(self):
+    def best_fence(self) -> str:
         """Find the best fence by trying: "namespaces", "limits" or "time only"."""
         if WINDOWS:
             return "time only"
@@ -154,7 +154,7 @@ class Grader:
             self.refused = ran.refused or f"a first try ended with: {ran.ended}"
         return "limits"
 
-    def run(self, job, fence=None):
+    def run(self, job, fence=None) -> Ran:
         """Run one job in a process of its own. Never raises for what the process does."""
         slot = self.slots.get()
         scratch = tempfile.mkdtemp(prefix="course-grading-")
@@ -164,7 +164,7 @@ class Grader:
             remove(scratch)
             self.slots.put(slot)
 
-    def run_in(self, scratch, job, fence, slot):
+    def run_in(self, scratch, job, fence, slot) -> Ran:
         key = secrets.token_bytes(32)
         process = subprocess.Popen(
             self.command(scratch, fence, slot), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -193,7 +193,7 @@ class Grader:
         ran.ended = stopped or said.get("ended") or (f"exit {process.returncode}" if process.returncode else "end")
         return ran
 
-    def follow(self, arrived, key, ran):
+    def follow(self, arrived, key, ran) -> str:
         """Read records until the process is silent or through; why it was stopped, or ''."""
         over, sent, text = time.monotonic() + self.limits.seconds + 5, 0, b""
         silent = time.monotonic() + self.quiet
@@ -221,7 +221,7 @@ class Grader:
                     if record["kind"] == "end":
                         return ""
 
-    def command(self, scratch, fence, slot):
+    def command(self, scratch, fence, slot) -> list[str]:
         """Return the command line: the keeper with its instructions, and the worker as its command."""
         start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from coursekit.classroom import worker"
         work = [sys.executable, "-P", "-c", start + "; worker.main()"]
@@ -234,7 +234,7 @@ class Grader:
         }  # fmt: skip
         return [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")), json.dumps(spec), "--", *work]
 
-    def environment(self, scratch):
+    def environment(self, scratch) -> dict:
         """Return variables by which a student's process knows nothing of the teacher's settings, keys and folders."""
         kept = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "SystemRoot", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX")
         found = {name: os.environ[name] for name in kept if name in os.environ}
@@ -246,12 +246,12 @@ class Grader:
                 "PYTHONPATH": os.pathsep.join(packages())}  # fmt: skip
 
 
-def packages():
+def packages() -> list:
     """Return the folders that packages are imported from here, for a process with another home."""
     return [each for each in sys.path if each.endswith(("site-packages", "dist-packages")) and os.path.isdir(each)]
 
 
-def visible():
+def visible() -> list:
     """List what a fenced process may read beside the system: Python, packages, the course's code."""
     wanted = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.realpath(sys.executable), *packages()]
     wanted += [str(ROOT / room) for room in ROOMS]
@@ -262,14 +262,14 @@ def visible():
     return sorted(each for each in real if not each.startswith(("/usr/", "/bin/", "/lib/")))
 
 
-def feed(stream, job):
+def feed(stream, job) -> None:
     """Hand the job over, however slowly it is taken."""
     with contextlib.suppress(OSError, ValueError):
         stream.write(json.dumps(job).encode("ascii") + b"\n")
         stream.close()
 
 
-def listen(stream, arrived):
+def listen(stream, arrived) -> None:
     """Pass on what a process writes; b"" at the end."""
     with contextlib.suppress(OSError, ValueError):
         while part := stream.read1(65536):
@@ -277,7 +277,7 @@ def listen(stream, arrived):
     arrived.put(b"")
 
 
-def believed(line, key, number):
+def believed(line, key, number) -> dict | None:
     """Return the record in a line, if its seal fits; else None."""
     mark, _, text = line.rstrip(b"\r").partition(b" ")  # Windows ends lines in two characters
     with contextlib.suppress(ValueError):
@@ -286,7 +286,7 @@ def believed(line, key, number):
     return None
 
 
-def end(process, fence):
+def end(process, fence) -> bytes:
     """End a process and all that it has started; what the keeper said on the way."""
     report = b""
     if fence == "time only":
@@ -309,7 +309,7 @@ def end(process, fence):
     return report
 
 
-def told_by_keeper(report):
+def told_by_keeper(report) -> dict:
     """Return the keeper's lines as one dictionary."""
     said = {}
     for line in report.decode("utf-8", "replace").splitlines():
@@ -318,7 +318,7 @@ def told_by_keeper(report):
     return said
 
 
-def remove(folder):
+def remove(folder) -> None:
     """Remove a scratch folder, whatever was done to its rights."""
     for path, folders, _ in os.walk(folder):
         for each in folders:
@@ -330,7 +330,7 @@ def remove(folder):
 # --------------------------------------------------------------------------------------- one student's lesson
 
 
-def grade_copy(grader, copy, file):
+def grade_copy(grader, copy, file) -> Graded:
     """Grade each exercise of one returned notebook. Never raises for what is in it."""
     graded = Graded(copy.student, copy.lesson, files=[copy.name])
     exercises = lesson(copy.lesson, edition=copy.edition).exercises if copy.lesson is not None else {}
@@ -371,7 +371,7 @@ def grade_copy(grader, copy, file):
     return graded
 
 
-def notes_on(ran):
+def notes_on(ran) -> list[str]:
     """Tell a teacher about a run, in sentences."""
     asked = collections.defaultdict(list)
     for record in ran.records:
@@ -391,7 +391,7 @@ def notes_on(ran):
     return said
 
 
-def how_it_ended(ended, limits):
+def how_it_ended(ended, limits) -> str:
     """Return the words for how a process came to its end."""
     if ended in ENDED:
         return ENDED[ended].format(seconds=limits.seconds, memory=limits.memory, processes=limits.processes,
@@ -399,18 +399,18 @@ def how_it_ended(ended, limits):
     return f"the process ended ({ended})" if ended != "end" else "the process ended itself"
 
 
-def ended_here(id, ended, limits):
+def ended_here(id, ended, limits) -> Answer:
     """Return the answer of an exercise whose cell has ended its process."""
     return Answer(id, ex.ERROR, f"its cell does not come to the check: {how_it_ended(ended, limits)}.")
 
 
-def named_in(cell, exercises):
+def named_in(cell, exercises) -> set:
     """Return the exercises that a cell asks."""
     found = [*worker.ASKS.findall(cell["source"]), cell["asks"]]
     return {id for id in map(normal, found) if id in exercises}
 
 
-def answer_of(record, cells):
+def answer_of(record, cells) -> Answer:
     """Make an Answer of a verdict's record."""
     cell = record.get("cell")
     source = cells[cell]["source"] if isinstance(cell, int) and 0 <= cell < len(cells) else ""
@@ -418,7 +418,7 @@ def answer_of(record, cells):
                   record["mistake"], record.get("said"), source, 1)  # fmt: skip
 
 
-def merge(known, new):
+def merge(known, new) -> None:
     """Keep the better of two verdicts on one exercise; of equals the first one."""
     asked = known.asked + new.asked
     if RANKS[new.outcome] > RANKS[known.outcome] or not known.text:
@@ -427,7 +427,7 @@ def merge(known, new):
     known.asked = asked
 
 
-def complete(graded, cells):
+def complete(graded, cells) -> None:
     """Say of every exercise that was not judged why it was not."""
     present = set().union(*(named_in(cell, graded.answers) for cell in cells)) if cells else set()
     for answer in graded.answers.values():
@@ -437,7 +437,7 @@ def complete(graded, cells):
             answer.text = "nothing was changed."
 
 
-def together(parts):
+def together(parts) -> Graded:
     """Join one student's lesson from several returned files: for each exercise the better verdict."""
     first, *others = parts
     for other in others:
@@ -464,7 +464,7 @@ class Bar:
         self.total, self.done, self.out = total, 0, out or sys.stderr
         self.began = self.spoke = time.monotonic()
 
-    def step(self, name):
+    def step(self, name) -> None:
         """Count one more that is done."""
         self.done += 1
         now, live = time.monotonic(), self.out.isatty()
@@ -480,7 +480,7 @@ class Bar:
             print(line.rstrip(), file=self.out, flush=True)
 
 
-def grade_all(copies, grader, bar, workers):
+def grade_all(copies, grader, bar, workers) -> tuple:
     """Grade the copies, `workers` at a time: a list of Graded, and whether it was interrupted."""
     files, results, interrupted = lesson_files(), {}, False
     with futures.ThreadPoolExecutor(workers) as pool:
@@ -503,7 +503,7 @@ def grade_all(copies, grader, bar, workers):
     return [together(parts) for parts in by_student.values()], interrupted
 
 
-def failed(copy, why):
+def failed(copy, why) -> Graded:
     """Tell of a copy that we could not grade: never lost, never a crash."""
     graded = Graded(copy.student, copy.lesson, files=[copy.name])
     graded.problem = why if isinstance(why, str) else f"grading it failed, which is our mistake: {why!r}"
@@ -511,18 +511,18 @@ def failed(copy, why):
     return graded
 
 
-def in_order(graded):
+def in_order(graded) -> tuple:
     """By student, then by lesson; a file that is no lesson comes first."""
     return graded.student.casefold(), graded.student, graded.lesson or ""
 
 
-def changed_files(copies):
+def changed_files(copies) -> list:
     """List the returned files that are no longer as they were when grading began."""
     return [copy.name for copy in copies
             if copy.digest and returned.read(copy.path, copy.name).digest != copy.digest]  # fmt: skip
 
 
-def write_csv(path, all_graded):
+def write_csv(path, all_graded) -> None:
     """Write a row for each student and lesson: the sums, then each exercise and prediction."""
     numbers = sorted({column(id, each) for each in all_graded for id in each.answers}, key=in_columns)
     head = ["student", "lesson", "exercises", *(outcome for outcome in OUTCOMES), "predictions noted"]
@@ -544,25 +544,25 @@ def write_csv(path, all_graded):
             rows.writerow([harmless(cell) for cell in row])
 
 
-def column(id, graded):
+def column(id, graded) -> str:
     """Name an exercise's column: its number; the whole id where an old copy asks what is in another lesson today."""
     lesson_name, _, number = id.partition(".")
     return number if lesson_name == graded.lesson else id
 
 
-def in_columns(name):
+def in_columns(name) -> tuple:
     """Exercises before predictions, each in their order."""
     lesson_name, _, number = name.rpartition(".")
     return lesson_name, number.startswith("p"), int(number.strip("p"))
 
 
-def harmless(cell):
+def harmless(cell) -> str:
     """Return text that no spreadsheet takes for a formula."""
     text = str(cell)
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def new_folder(wanted):
+def new_folder(wanted) -> Path:
     """Make a folder that was not there before: `wanted`, or the same with a number."""
     for number in range(1, 1000):
         path = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
@@ -574,7 +574,7 @@ def new_folder(wanted):
     raise FileExistsError(wanted)
 
 
-def grade(folder, to=None, limits=None, workers=None, fence=None, out=print):
+def grade(folder, to=None, limits=None, workers=None, fence=None, out=print) -> int:
     """Grade a folder; returns its exit status. What was recognised is said before anything runs."""
     folder = Path(folder)
     if not folder.is_dir():
@@ -616,7 +616,7 @@ FENCES = {
 }  # fmt: skip
 
 
-def tell_what_was_found(found, folder, out):
+def tell_what_was_found(found, folder, out) -> None:
     """Print what was recognised in the folder, and what was not."""
     students = {copy.student for copy in found.copies}
     lessons = sorted({copy.lesson for copy in found.copies if copy.lesson is not None})
@@ -636,6 +636,6 @@ def tell_what_was_found(found, folder, out):
         out(f"  and {more} more, listed in the report.")
 
 
-def counted(number, word):
+def counted(number, word) -> str:
     """Count in words: "1 notebook", "3 notebooks"."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -35,7 +35,7 @@ HAND_IN = """\
 """
 
 
-def handout(lessons="all", to="handout", out=print):
+def handout(lessons="all", to="handout", out=print) -> int:
     """Write students/, key/ and slides.html for these lessons; the exit status."""
     files = lesson_files()
     chosen = numbers_in(lessons, files)
@@ -66,7 +66,7 @@ def handout(lessons="all", to="handout", out=print):
     return 0
 
 
-def numbers_in(words, known):
+def numbers_in(words, known) -> list[str] | None:
     """List the lessons that "1-9" or "0,3,5-7,5b" names, in order, a range with its parts; None for other words."""
     if words.strip() == "all":
         return list(known)
@@ -84,19 +84,19 @@ def numbers_in(words, known):
     return sorted(chosen) or None
 
 
-def write(path, text):
+def write(path, text) -> None:
     """Write a new file; one that is there stays."""
     with open(path, "x", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
-def student_copy(notebook):
+def student_copy(notebook) -> str:
     """Return the text of a notebook as a learner begins with it, as `course.py open` makes it."""
     clear_outputs(notebook)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def opening(notebook):
+def opening(notebook) -> tuple:
     """Return (number, name, question, hook, abilities) from a notebook's first cell."""
     first = "".join(notebook["cells"][0]["source"])
     number, name, question = QUESTION.match(first).groups()
@@ -109,7 +109,7 @@ def opening(notebook):
 # ---------------------------------------------------------------------------------------------------- the key
 
 
-def key(number, notebook):
+def key(number, notebook) -> str:
     """Return the key of one lesson, as Markdown."""
     _, name, question, _, _ = opening(notebook)
     parts = [f"# Key to lesson {number}: {name}", f"*{question}*", FOR_YOU]
@@ -128,7 +128,7 @@ def key(number, notebook):
     return "\n\n".join(parts) + "\n"
 
 
-def code(source):
+def code(source) -> str:
     return f"```python\n{source.strip()}\n```"
 
 

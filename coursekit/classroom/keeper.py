@@ -35,11 +35,11 @@ class Refused(Exception):
     """The system does not give what a fence is made of."""
 
 
-def libc():
+def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def call(name, *arguments):
+def call(name, *arguments) -> None:
     """Call a function of the C library; Refused with its words when it fails."""
     converted = [each.encode() if isinstance(each, str) else each for each in arguments]
     if getattr(libc(), name)(*converted) == -1:
@@ -49,7 +49,7 @@ def call(name, *arguments):
 # ------------------------------------------------------------------------------------------------- the fence
 
 
-def unshare():
+def unshare() -> None:
     """Children from here on have process numbers of their own. Who is not root is made so, within these spaces only."""
     user, group = os.getuid(), os.getgid()
     if user == 0:
@@ -61,7 +61,7 @@ def unshare():
             file.write(text)
 
 
-def new_root(spec):
+def new_root(spec) -> None:
     """Make a root that holds Python, the course and the scratch folder, read-only but for the last."""
     call("unshare", NEWNS | NEWIPC | NEWNET)  # here, since the keeper's own root must stay where it is
     call("mount", None, "/", None, MS_REC | MS_PRIVATE, None)
@@ -84,7 +84,7 @@ def new_root(spec):
     os.chdir(SCRATCH)
 
 
-def bind(path, root):
+def bind(path, root) -> None:
     """Show a file or folder of the system under the new root; a link stays a link."""
     place = root + path
     if not os.path.lexists(path) or os.path.lexists(place):
@@ -101,13 +101,13 @@ def bind(path, root):
     call("mount", path, place, None, MS_BIND | MS_REC, None)
 
 
-def read_only(root):
+def read_only(root) -> None:
     """Let nothing below `root` be written to from here on."""
     wanted = (ctypes.c_uint64 * 4)(ATTR_RDONLY, 0, 0, 0)
     call("syscall", MOUNT_SETATTR, AT_FDCWD, root, AT_RECURSIVE, wanted, ctypes.sizeof(wanted))
 
 
-def give_up_rights(spec):
+def give_up_rights(spec) -> None:
     """Give up every right of root's, so that no program can give one back."""
     if os.getuid() == 0:
         os.setgroups([])
@@ -118,7 +118,7 @@ def give_up_rights(spec):
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
-def set_limits(spec):
+def set_limits(spec) -> None:
     """Limits that the kernel keeps for each process: memory, size of files, open files, number of processes."""
     wanted = {"RLIMIT_AS": 2 * spec["memory"], "RLIMIT_FSIZE": spec["disk"], "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 256,
               "RLIMIT_CPU": spec["seconds"] + 5, "RLIMIT_NPROC": 2 * spec["processes"] + running_now()}  # fmt: skip
@@ -131,7 +131,7 @@ def set_limits(spec):
                 resource.setrlimit(number, (most, most))
 
 
-def running_now():
+def running_now() -> int:
     """Count the threads that the user has already: on some systems the limit counts them all."""
     if not LINUX:
         return 1000  # a desktop has hundreds; the watch below is what counts there
@@ -147,7 +147,7 @@ def running_now():
 # ---------------------------------------------------------------------------------------------- the two children
 
 
-def start(spec, command):
+def start(spec, command) -> tuple:
     """Start the command behind the best fence there is: (its first process, "namespaces" or "limits")."""
     if spec["fence"] == "namespaces":
         unshare()
@@ -157,7 +157,7 @@ def start(spec, command):
     return fork(lambda: be_command(spec, command)), "limits"
 
 
-def fork(work):
+def fork(work) -> int:
     """Start a child that does `work` and ends; return its number."""
     child = os.fork()
     if child:
@@ -171,7 +171,7 @@ def fork(work):
         os._exit(126)
 
 
-def be_first_process(spec, command):
+def be_first_process(spec, command) -> None:
     """Process 1 of the new space: prepares it, starts the command, and takes all others along when that has ended."""
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     new_root(spec)
@@ -183,7 +183,7 @@ def be_first_process(spec, command):
             os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
-def be_command(spec, command):
+def be_command(spec, command) -> None:
     """Become the command, within its limits, with nothing open but stdin and stdout."""
     os.setsid()
     if LINUX:
@@ -201,7 +201,7 @@ def be_command(spec, command):
     os.execve(command[0], command, environment)
 
 
-def silence():
+def silence() -> None:
     """stderr is the keeper's alone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
@@ -209,7 +209,7 @@ def silence():
 # -------------------------------------------------------------------------------------------------- the watch
 
 
-def watch(child, spec):
+def watch(child, spec) -> str:
     """Wait for the first process, and end everything when it takes too much: what ended it, in a word or two."""
     asked = []
     signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
@@ -235,13 +235,13 @@ def watch(child, spec):
     return reason
 
 
-def ended_by(status):
+def ended_by(status) -> str:
     """Say how a process has ended by itself."""
     code = os.waitstatus_to_exitcode(status)
     return "end" if code == 0 else f"signal {-code}" if code < 0 else f"exit {code}"
 
 
-def descendants(parent):
+def descendants(parent) -> set[int]:
     """Return the numbers of all processes that come from `parent`."""
     found, waiting = [], [parent]
     while waiting and len(found) < 2000:
@@ -252,7 +252,7 @@ def descendants(parent):
     return found
 
 
-def children_of(process):
+def children_of(process) -> list:
     try:
         with open(f"/proc/{process}/task/{process}/children") as file:
             return [int(word) for word in file.read().split()]
@@ -260,7 +260,7 @@ def children_of(process):
         return []
 
 
-def memory_of(process):
+def memory_of(process) -> int:
     """Bytes of memory that a process has to itself."""
     try:
         with open(f"/proc/{process}/statm") as file:
@@ -270,7 +270,7 @@ def memory_of(process):
         return 0
 
 
-def end_all(child):
+def end_all(child) -> None:
     """Kill the first process, its group and all descendants, until there is none left."""
     for _ in range(200):
         family = descendants(os.getpid())
@@ -287,7 +287,7 @@ def end_all(child):
         time.sleep(0.005)
 
 
-def main():
+def main() -> None:
     """Run the command named after `--` as the first argument asks."""
     spec, command = json.loads(sys.argv[1]), sys.argv[3:]
     try:

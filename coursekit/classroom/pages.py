@@ -8,6 +8,7 @@ import collections
 import functools
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jinja2
@@ -80,14 +81,14 @@ def templates() -> jinja2.Environment:
     return made
 
 
-def printable(words):
+def printable(words) -> object:
     """Put a space in the place of each sign that cannot be seen, such as those that turn a line around."""
     if type(words) is not str:  # a number, or Markup, whose words have been here
         return words
     return "".join(each if each.isprintable() or each in "\n\t" else " " for each in words)
 
 
-def escaping(function):
+def escaping(function) -> Callable:
     """Mark what a function of card.py returns as HTML: it escapes the words that it is given."""
     return lambda *words: Markup(function(*map(printable, words)))
 
@@ -113,7 +114,7 @@ def is_prediction(id) -> bool:
     return ".p" in id
 
 
-def exercise(id):
+def exercise(id) -> ex.Exercise:
     """Return the record of an exercise."""
     return lesson(id.partition(".")[0]).exercises[id]
 
@@ -166,7 +167,7 @@ def student_row(student, lessons, numbers, names) -> dict:
     }  # fmt: skip
 
 
-def exercise_rows(all_graded, numbers):
+def exercise_rows(all_graded, numbers) -> Iterator:
     """Collect a row for each exercise: how it went, and the mistakes that were named most often."""
     for each in (each for number in numbers for each in lesson(number).exercises.values()):
         asked = [graded for graded in all_graded if each.id in graded.answers and not graded.problem]

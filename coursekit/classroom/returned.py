@@ -7,6 +7,7 @@ way; its student is the folder it lies in, or what its name says beside the less
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Found:
     nameless: bool = False  # files that tell no student: the folder's own name was taken
 
 
-def look(folder, titles):
+def look(folder, titles) -> Found:
     """Find all notebooks in a folder, each with its student and lesson. titles: {lesson: its file's stem}."""
     folder = Path(folder)
     found = Found()
@@ -74,7 +75,7 @@ def look(folder, titles):
     return found
 
 
-def walk(folder, root, found):
+def walk(folder, root, found) -> Iterator:
     """Yield the files of a folder in order, without hidden ones; links are not followed."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in IGNORED:
@@ -87,7 +88,7 @@ def walk(folder, root, found):
             yield path
 
 
-def not_a_notebook(path):
+def not_a_notebook(path) -> str:
     """Say why a file that is no notebook is left out."""
     if path.suffix.lower() in (".zip", ".7z", ".tar", ".gz", ".rar"):
         return "it is an archive: unpack it, and grade again"
@@ -97,7 +98,7 @@ def not_a_notebook(path):
 # ---------------------------------------------------------------------------------------------- one file
 
 
-def read(path, name):
+def read(path, name) -> Copy:
     """Read one notebook's code cells and its lesson; `problem` says why there are none. Never raises."""
     copy = Copy("", path, name)
     try:
@@ -123,7 +124,7 @@ def read(path, name):
     return copy
 
 
-def understood(notebook):
+def understood(notebook) -> tuple:
     """Return (lesson, code cells) of a parsed notebook, of format 4 or an older one."""
     cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
     if not isinstance(cells, list):
@@ -147,7 +148,7 @@ def understood(notebook):
 # ------------------------------------------------------------------------------------------------ whose it is
 
 
-def lesson_in_name(stem, titles):
+def lesson_in_name(stem, titles) -> str | None:
     """Return the lesson that a file name tells: 07_version_counters, NAME_07, or NAME-7."""
     for number, title in titles.items():
         if title.lower() in stem.lower():
@@ -156,7 +157,7 @@ def lesson_in_name(stem, titles):
     return next((each for each in reversed(numbers) if each in titles), None)
 
 
-def student_of(path, lesson, titles):
+def student_of(path, lesson, titles) -> str:
     """Name the student of a file: its first folder, or its name without the lesson's; '' when neither tells."""
     if len(path.parts) > 1:
         return without_additions(path.parts[0]).strip() or path.parts[0]
@@ -172,7 +173,7 @@ def student_of(path, lesson, titles):
     return without_additions(name.strip("_- .")).strip("_- .")
 
 
-def without_additions(name):
+def without_additions(name) -> str:
     """Return a name without what platforms and browsers add to it."""
     for _ in range(4):
         for added in ADDED_BY_PLATFORMS:

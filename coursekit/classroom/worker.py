@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import types
+from collections.abc import Callable, Iterator
 
 import numpy
 
@@ -36,18 +37,18 @@ ASKS = re.compile(r"""L\s*\.\s*(?:check|predict)\s*\(\s*["'](\d?\d[a-z]?\.p?\d+)
 # ------------------------------------------------------------------------------------------- the way out
 
 
-def sealed_line(key, number, record):
+def sealed_line(key, number, record) -> str:
     """Return a record as a line that only the holder of the key can write, and only at this place."""
     text = json.dumps(record, ensure_ascii=True)
     return f"{seal(key, number, text)} {text}\n"
 
 
-def seal(key, number, text):
+def seal(key, number, text) -> str:
     """Return the seal of one line."""
     return hmac.new(key, f"{number} {text}".encode(), hashlib.sha256).hexdigest()
 
 
-def reporter(file, key, entries):
+def reporter(file, key, entries) -> Callable:
     """Return a function that writes one record after the other. Key and file are known to it alone.
 
     Only what is called from this file counts, entered by one of `entries`: a cell that finds it cannot use it.
@@ -81,7 +82,7 @@ class Tools:
         self.records = records
         self.before = dict(self.parts())
 
-    def parts(self):
+    def parts(self) -> Iterator:
         """Pairs (name, what it is) for everything that decides a verdict."""
         for record in self.records:
             for each, value in vars(record).items():
@@ -95,7 +96,7 @@ class Tools:
             if callable(value) and getattr(value, "__module__", "") == "builtins":  # IPython lends some of its own
                 yield f"builtins.{each}", value
 
-    def inside(self, name, value):
+    def inside(self, name, value) -> Iterator:
         """Yield a function with its code, a class with its methods."""
         yield name, value
         if isinstance(value, types.FunctionType):
@@ -105,7 +106,7 @@ class Tools:
                 if isinstance(member, types.FunctionType):
                     yield from self.inside(f"{name}.{each}", member)
 
-    def changed(self):
+    def changed(self) -> str:
         """Return the name of something that is not what it was, or ''."""
         now = dict(self.parts())
         for name, was in self.before.items():
@@ -114,7 +115,7 @@ class Tools:
         return patched_engine()
 
 
-def patched_engine():
+def patched_engine() -> str:
     """Name a function of our engine, of NumPy or of math whose code has come from a notebook's cell, or ''."""
     for name, module in list(sys.modules.items()):
         ours = name.partition(".")[0] == "course_lib" or name in ("numpy", "math")
@@ -130,7 +131,7 @@ def patched_engine():
     return ""
 
 
-def from_a_cell(value):
+def from_a_cell(value) -> bool:
     """Recognise a function that neither we nor a package has written. (A dataclass writes some methods itself.)"""
     if not isinstance(value, types.FunctionType):
         return False
@@ -167,16 +168,16 @@ class Graded(lessons.Lesson):
         super().__init__(lesson.number, lesson.exercises.values(), torch, progress=Nothing())
         self._run = run
 
-    def run(self, program, *args, after=None):
+    def run(self, program, *args, after=None) -> None:
         """Run the program, for what later cells need of it; show nothing."""
         with contextlib.suppress(Exception):
             program(*args)
 
-    def check(self, id=lessons.NOTHING, answer=lessons.NOTHING):
+    def check(self, id=lessons.NOTHING, answer=lessons.NOTHING) -> None:
         """Judge an answer."""
         self._asked(id, answer)
 
-    def predict(self, id=lessons.NOTHING, answer=lessons.NOTHING):
+    def predict(self, id=lessons.NOTHING, answer=lessons.NOTHING) -> None:
         """Judge a prediction."""
         self._asked(id, answer)
 
@@ -185,17 +186,17 @@ class Graded(lessons.Lesson):
         if known is not None and answer is not lessons.NOTHING:
             self.results[known.id] = self._run.judge(known, answer, self.torch)
 
-    def hint(self, id=lessons.NOTHING):
+    def hint(self, id=lessons.NOTHING) -> None:
         """Do nothing while grading."""
 
-    def solution(self, id=lessons.NOTHING):
+    def solution(self, id=lessons.NOTHING) -> None:
         """Shows nothing while grading; the page says that the notebook asks for it."""
         self._run.note("asks L.solution for", ex.short(id).strip("'"))
 
-    def build(self, lesson=None):
+    def build(self, lesson=None) -> None:
         """Do nothing while grading: the learner's own engine stays with the learner."""
 
-    def progress(self):
+    def progress(self) -> None:
         """Do nothing while grading."""
 
     train = defects = progress
@@ -204,11 +205,11 @@ class Graded(lessons.Lesson):
 class Nothing:
     """No progress is kept while grading."""
 
-    def entry(self, id):
+    def entry(self, id) -> dict:
         """Return what is known of an exercise: nothing."""
         return {}
 
-    def change(self, id, change):
+    def change(self, id, change) -> dict:
         """Remember nothing."""
         return {}
 
@@ -229,24 +230,24 @@ class Run:
                 setattr(kind, name, Private(name, self.note))
         self.tools = Tools(list(self.exercises.values()))
 
-    def lesson(self, number, torch=None, edition=""):
+    def lesson(self, number, torch=None, edition="") -> Graded:
         """Return what `lesson(7)` is inside the fence: the ordinary lesson, which reports."""
         return Graded(lessons.lesson(number, edition=edition), torch, self)
 
-    def note(self, what, id):
+    def note(self, what, id) -> None:
         """Something that a teacher wants to know of an exercise; said once."""
         if (what, id) not in self.notes and len(self.notes) < 50:
             self.notes.add((what, id))
             self.report(kind="note", what=what, id=id[:20])
 
-    def changed(self):
+    def changed(self) -> str:
         """Return the name of something that the notebook has replaced, or ''; it is reported."""
         name = self.tools.changed()
         if name:
             self.report(kind="replaced", what=name[:200], cell=self.cell)
         return name
 
-    def judge(self, exercise, answer, torch=None):
+    def judge(self, exercise, answer, torch=None) -> ex.Result:
         """Return the verdict of the record's check, reported; none when the notebook has changed what judges."""
         changed = self.changed()
         if not changed:
@@ -260,7 +261,7 @@ class Run:
         self.tell(exercise, result, said=said)
         return result
 
-    def tell(self, exercise, result, **more):
+    def tell(self, exercise, result, **more) -> None:
         self.judged.add(exercise.id)
         self.report(
             kind="verdict", id=exercise.id, outcome=result.outcome, text=result.text[:LONGEST], cell=self.cell,
@@ -268,7 +269,7 @@ class Run:
             mistake=result.mistake, malformed=result.malformed, **more,
         )  # fmt: skip
 
-    def run(self, cells, skip):
+    def run(self, cells, skip) -> None:
         """Run the cells in order, as Run All does, but go on after an error."""
         for number, cell in enumerate(cells):
             self.cell = number
@@ -287,7 +288,7 @@ class Run:
             self.changed()  # also where no check comes after it
         self.report(kind="end")
 
-    def run_cell(self, source):
+    def run_cell(self, source) -> BaseException | None:
         """Run one cell; return what went wrong, or None."""
         clock = bounds.AlarmClock if bounds.AlarmClock.works_here() else bounds.Watchdog
         try:
@@ -297,7 +298,7 @@ class Run:
             return error
         return ran.error_before_exec or ran.error_in_exec
 
-    def without_a_check(self, exercise, error):
+    def without_a_check(self, exercise, error) -> None:
         """Report a verdict on an exercise whose cell has run and judged nothing."""
         if error is not None:
             text = f"its cell stops before the check: {in_words(error, self.seconds)}."
@@ -307,7 +308,7 @@ class Run:
             self.judge(exercise, self.shell.user_ns[exercise.name])
 
 
-def in_words(error, seconds):
+def in_words(error, seconds) -> str:
     """Say what ended a cell."""
     if isinstance(error, bounds.TimeUp):
         return f"it ran longer than {seconds:g} seconds"
@@ -315,13 +316,13 @@ def in_words(error, seconds):
     return re.sub(r" ?\(<ipython-input[^>]*>, line (\d+)\)", r" in line \1", said)[:LONGEST]
 
 
-def refusal(exercise, changed):
+def refusal(exercise, changed) -> ex.Result:
     """Return the result that a notebook gets which has changed what would judge it."""
     text = f"the notebook changes `{changed}`, with which answers are judged. So this one was not."
     return ex.Result(exercise.id, "not judged", text)
 
 
-def quiet_shell():
+def quiet_shell() -> object:
     """Return an IPython shell that runs cells, keeps no history and shows nothing."""
     from IPython.core.history import HistoryManager
     from IPython.core.interactiveshell import InteractiveShell
@@ -336,7 +337,7 @@ def quiet_shell():
     return shell
 
 
-def main():
+def main() -> None:
     """Take the job from stdin, run it, report."""
     job = json.loads(sys.stdin.readline())
     key = bytes.fromhex(job.pop("key"))

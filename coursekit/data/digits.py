@@ -8,7 +8,7 @@ import numpy as np
 FILE = Path(__file__).with_name("digits.npz")
 
 
-def digits(torch):
+def digits(torch) -> tuple:
     """Return (images, labels) as tensors of `torch`: float32 (1797, 8, 8) from 0 to 1, int64 (1797,).
 
     Both are new at every call, so that nobody finds what another has written into them.
@@ -18,7 +18,7 @@ def digits(torch):
 
 
 @functools.cache
-def arrays():
+def arrays() -> tuple:
     """Read the file: images from 0 to 16, and labels."""
     with np.load(FILE) as held:
         return held["images"], held["labels"]

@@ -20,7 +20,9 @@ import threading
 import time
 import types
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from coursekit.rooms import COURSE_FILES
@@ -50,7 +52,7 @@ class Ran:
     busy: bool = False  # stopped before it had its time of the processor: the machine had much else to do
 
 
-def run(work, engines=(), seconds=SECONDS):
+def run(work, engines=(), seconds=SECONDS) -> Ran:
     """Call `work()` within bounds and return a `Ran`. Raises nothing, whatever `work` does."""
     ran = Ran()
     sink = Sink()
@@ -66,7 +68,7 @@ def run(work, engines=(), seconds=SECONDS):
     return ran
 
 
-def inside(work):
+def inside(work) -> object:
     """Mark the stack: TimeUp is raised only while this frame is on it, never in the caller's own lines."""
     return work()
 
@@ -80,7 +82,7 @@ class Sink:
     def __init__(self, limit=PRINTED):
         self.limit, self.kept, self.dropped, self.parts = limit, 0, 0, []
 
-    def write(self, text):
+    def write(self, text) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         part = text[: self.limit - self.kept]
@@ -90,20 +92,20 @@ class Sink:
         self.dropped += len(text) - len(part)
         return len(text)
 
-    def writelines(self, lines):
+    def writelines(self, lines) -> None:
         for line in lines:
             self.write(line)
 
-    def flush(self):
+    def flush(self) -> None:
         pass
 
-    def isatty(self):
+    def isatty(self) -> bool:
         return False
 
-    def writable(self):
+    def writable(self) -> bool:
         return True
 
-    def text(self):
+    def text(self) -> str:
         tail = f"\n… and {self.dropped} more characters, not shown." if self.dropped else ""
         return "".join(self.parts).rstrip() + tail
 
@@ -123,7 +125,7 @@ class Spent:
         self.seconds, self.busy = seconds, False
         self.began, self.used = time.monotonic(), time.process_time()
 
-    def is_up(self):
+    def is_up(self) -> bool:
         """Tell whether the code has had its time; from then on it stays up."""
         gone = time.monotonic() - self.began
         if gone < self.seconds:
@@ -134,7 +136,7 @@ class Spent:
         return self.busy or not short
 
 
-def choose_stopwatch():
+def choose_stopwatch() -> type:
     """Return the class that can stop code here: a timer signal, or a second thread, or Python's own turns and calls."""
     if AlarmClock.works_here():
         return AlarmClock
@@ -151,7 +153,7 @@ class AlarmClock:
     """
 
     @staticmethod
-    def works_here():
+    def works_here() -> bool:
         """Return True in the main thread of a system that has timer signals."""
         return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
@@ -175,7 +177,7 @@ class AlarmClock:
             gone = time.monotonic() - self.started
             signal.setitimer(signal.ITIMER_REAL, max(left - gone, 0.001), interval)
 
-    def ring(self, signum, frame):
+    def ring(self, signum, frame) -> None:
         """Answer one ring at a time: on a slow machine the next may come before this one is answered."""
         if self.answering or not self.spent.is_up():
             return
@@ -189,7 +191,7 @@ class AlarmClock:
             with contextlib.suppress(RecursionError):
                 sys.setrecursionlimit(limit)
 
-    def stop(self, frames):
+    def stop(self, frames) -> None:
         if not frames:
             return
         self.rings += 1
@@ -210,7 +212,7 @@ class Replaced:
     def __init__(self):
         self.functions = []  # pairs (function, its own code)
 
-    def replace(self, frames):
+    def replace(self, frames) -> None:
         """Replace whatever runs in these frames and is neither the course's nor Python's nor a package's."""
         for code in {frame.f_code for frame in frames if is_somebody_elses(frame.f_code)}:
             for function in gc.get_referrers(code):
@@ -218,18 +220,18 @@ class Replaced:
                     self.functions.append((function, code))
                     function.__code__ = time_is_up(len(code.co_freevars))
 
-    def put_back(self):
+    def put_back(self) -> None:
         while self.functions:
             function, code = self.functions.pop()
             function.__code__ = code
 
 
-def is_somebody_elses(code):
+def is_somebody_elses(code) -> bool:
     """Return True for code that is neither the course's nor Python's nor an installed package's."""
     return not code.co_filename.startswith((*COURSE_FILES, *PYTHON, "<frozen"))
 
 
-def time_is_up(variables):
+def time_is_up(variables) -> CodeType:
     """Code that raises TimeUp whatever it is called with. (A function keeps as many variables of outer functions.)"""
     names = [f"v{number}" for number in range(variables)]
     lines = ["def outer(TimeUp):", *(f"    {name} = 0" for name in names),
@@ -241,7 +243,7 @@ def time_is_up(variables):
     return space["outer"](None).__code__
 
 
-def raise_at_next_line(frame, event, arg):
+def raise_at_next_line(frame, event, arg) -> Callable:
     """Return a trace function that stops the code at its next line; Python then switches tracing off by itself.
 
     It may outlive the code it is for by a few lines: those of the caller must not be hit.
@@ -251,7 +253,7 @@ def raise_at_next_line(frame, event, arg):
     return raise_at_next_line
 
 
-def frames_inside(frame):
+def frames_inside(frame) -> list:
     """Return the frames above the one of `inside`, innermost first; none when it is not on the stack."""
     found = []
     while frame is not None:
@@ -288,7 +290,7 @@ class Watchdog:
         if self.sent:
             self.take_the_last_one()
 
-    def take_the_last_one(self):
+    def take_the_last_one(self) -> None:
         """Catch a TimeUp that may still be on its way: send another, which takes its place, and wait for it.
 
         (Taking it back with NULL would do, but CPython 3.11 then checks for it at every step from there on,
@@ -301,7 +303,7 @@ class Watchdog:
         except TimeUp:
             pass
 
-    def watch(self):
+    def watch(self) -> None:
         pause = self.spent.seconds
         while not self.done.wait(pause):
             pause = 0.05
@@ -339,7 +341,7 @@ class Turnstile:
         sys.monitoring.set_events(self.tool, 0)
         sys.monitoring.free_tool_id(self.tool)
 
-    def ask(self, code, *_):
+    def ask(self, code, *_) -> object:
         """Raise TimeUp in code that is somebody else's, from the end of the time on, as often as it goes on."""
         if not is_somebody_elses(code):
             return sys.monitoring.DISABLE
@@ -347,7 +349,7 @@ class Turnstile:
             raise TimeUp
 
 
-def frames_of(thread_id):
+def frames_of(thread_id) -> list:
     """List the frames above the one of `inside` in another thread, which runs; none when it went on meanwhile.
 
     It is given no turn meanwhile, if that can be had: of a frame that has ended CPython 3.11 may show anything.
@@ -363,7 +365,7 @@ def frames_of(thread_id):
         sys.setswitchinterval(interval)
 
 
-def send(thread_id, error):
+def send(thread_id, error) -> None:
     """Make Python raise `error` in the thread, soon."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))
 
@@ -372,7 +374,7 @@ def send(thread_id, error):
 
 
 @contextlib.contextmanager
-def protected_state(engines):
+def protected_state(engines) -> Iterator:
     """Give a fresh start inside, and everything as it was outside: grad mode, anomaly mode, hooks, random numbers.
 
     A learner's function may leave by an error, by TimeUp, or through a generator that never ends its `with`.
@@ -397,7 +399,7 @@ def protected_state(engines):
 
 
 @contextlib.contextmanager
-def protected_numpy():
+def protected_numpy() -> Iterator:
     import numpy as np
 
     state = np.random.get_state()
@@ -409,7 +411,7 @@ def protected_numpy():
             np.random.set_state(state)
 
 
-def kind_of(engine):
+def kind_of(engine) -> type:
     """Return who knows how this engine keeps its settings; an engine that is neither is left alone."""
     if engine.__name__ == "torch" and hasattr(engine, "_C"):
         return RealTorch
@@ -429,12 +431,12 @@ class CourseLib:
     """Our engine: one object of settings per thread, one random generator, one default dtype."""
 
     @staticmethod
-    def modules():
+    def modules() -> list:
         names = ("engine.grad_mode", "surface.generator", "arrays.dtypes")
         return [importlib.import_module(f"course_lib.{name}") for name in names]
 
     @classmethod
-    def save(cls, engine):
+    def save(cls, engine) -> tuple:
         grad_mode, generator, dtypes = cls.modules()
         numbers = generator.default_generator
         settings = {k: list(v) if isinstance(v, list) else v for k, v in vars(grad_mode.state).items()}
@@ -442,7 +444,7 @@ class CourseLib:
         return settings, anomaly, (numbers._seed, numbers._twister, numbers._kept), dtypes.default
 
     @classmethod
-    def start(cls, engine):
+    def start(cls, engine) -> None:
         state = cls.modules()[0].state
         state.grad_enabled, state.inference = True, False
         type(state).anomaly, type(state).anomaly_check_nan = False, True
@@ -451,7 +453,7 @@ class CourseLib:
         engine.manual_seed(SEED)  # makes a new twister; the old one is not touched
 
     @classmethod
-    def restore(cls, engine, saved):
+    def restore(cls, engine, saved) -> None:
         grad_mode, generator, dtypes = cls.modules()
         numbers = generator.default_generator
         settings, anomaly, (numbers._seed, numbers._twister, numbers._kept), dtypes.default = saved
@@ -466,18 +468,18 @@ class RealTorch:
     switches = []
 
     @staticmethod
-    def save(torch):
+    def save(torch) -> tuple:
         anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
         modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), anomaly
         return modes, RealTorch.take_hooks(torch), torch.get_rng_state(), torch.get_default_dtype()
 
     @staticmethod
-    def start(torch):
+    def start(torch) -> None:
         RealTorch.set_modes(torch, True, False, (False, True))
         torch.default_generator.manual_seed(SEED)  # torch.manual_seed also asks for the whole stack, for CUDA
 
     @staticmethod
-    def restore(torch, saved):
+    def restore(torch, saved) -> None:
         modes, hooks, numbers, dtype = saved
         RealTorch.take_hooks(torch)
         for pack, unpack in hooks:
@@ -487,7 +489,7 @@ class RealTorch:
         torch.set_default_dtype(dtype)
 
     @staticmethod
-    def set_modes(torch, grad, inference, anomaly):
+    def set_modes(torch, grad, inference, anomaly) -> None:
         if torch.is_inference_mode_enabled() != inference:
             switch = torch.inference_mode(inference)
             switch.__enter__()
@@ -496,7 +498,7 @@ class RealTorch:
         torch.set_anomaly_enabled(*anomaly)
 
     @staticmethod
-    def take_hooks(torch):
+    def take_hooks(torch) -> list:
         """Pop every pair of saved-tensor hooks and return them, outermost first."""
         autograd, pairs = torch._C._autograd, []
         while (pair := autograd._top_saved_tensors_default_hooks(False)) is not None:

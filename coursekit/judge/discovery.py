@@ -5,11 +5,13 @@ import importlib.util
 import pkgutil
 import re
 import sys
+from pathlib import Path
+from types import ModuleType
 
 from coursekit.rooms import LESSONS
 
 
-def in_order(package):
+def in_order(package) -> list:
     """Return the EXERCISE of every file of a lesson's package: predictions first, each by its number."""
     folder = importlib.import_module(package).__path__
     files = (importlib.import_module(f"{package}.{file.name}") for file in pkgutil.iter_modules(folder))
@@ -17,13 +19,13 @@ def in_order(package):
     return sorted(found, key=lambda exercise: by_number(exercise.id))
 
 
-def by_number(id):
+def by_number(id) -> tuple:
     """Make a key for sorting: the predictions of a lesson first, each by its number, so that 07.10 comes after 07.9."""
     lesson, _, rest = id.partition(".")
     return lesson, not rest.startswith("p"), int(rest.strip("p"))
 
 
-def number_of(lesson):
+def number_of(lesson) -> str:
     """Normalise a lesson's number: "07" for `7`, `"7"` and `"07"`, "07b" for its part b. ValueError otherwise."""
     match = None if isinstance(lesson, bool) else re.fullmatch(r"(\d{1,2})([a-z]?)", str(lesson).strip().lower())
     if match is None:
@@ -31,23 +33,23 @@ def number_of(lesson):
     return match[1].zfill(2) + match[2]
 
 
-def number_in(name):
+def number_in(name) -> str:
     """Read the number that a lesson's folder or notebook begins with, "07b" of 07b_the_hunt; "" where there is none."""
     match = re.match(r"(\d\d[a-z]?)_", name)
     return match[1] if match else ""
 
 
-def folder_of(lesson):
+def folder_of(lesson) -> Path | None:
     """Return the folder of a lesson by its number; None when there is none."""
     return next(iter(sorted(LESSONS.glob(f"{number_of(lesson)}_*"))), None)
 
 
-def lesson_numbers():
+def lesson_numbers() -> list[str]:
     """Return the numbers of all lessons and parts that have exercises, as texts, in order."""
     return sorted(number_in(path.parent.name) for path in LESSONS.glob("[0-9][0-9]*_*/exercises"))
 
 
-def exercises_module(lesson):
+def exercises_module(lesson) -> ModuleType:
     """Return the package of a lesson's exercises; its records are EXERCISES. ModuleNotFoundError when there is none."""
     folder = folder_of(lesson)
     if folder is None:
@@ -55,7 +57,7 @@ def exercises_module(lesson):
     return import_from_lessons(f"{folder.name}.exercises")
 
 
-def import_from_lessons(name):
+def import_from_lessons(name) -> ModuleType:
     """Return a module below lessons/, which need not be on sys.path: a learner's notebook runs in another folder."""
     if "lessons" not in sys.modules:
         file, folders = LESSONS / "__init__.py", [str(LESSONS)]

@@ -18,8 +18,9 @@ import reprlib
 import sys
 import textwrap
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 from coursekit.judge import bounds, forms
@@ -127,12 +128,12 @@ class Edit(tuple):
     """An answer that is the solution with some of its text replaced: pairs (old, new)."""
 
 
-def edit(*texts):
+def edit(*texts) -> Edit:
     """Make an answer of an edit of the solution: edit(old, new), or more such pairs, each on what the last one left."""
     return Edit(zip(texts[::2], texts[1::2], strict=True))
 
 
-def edited(solution, answer):
+def edited(solution, answer) -> str:
     """Return the source text of an answer, whether it is given as text or as an Edit."""
     if not isinstance(answer, Edit):
         return answer
@@ -160,7 +161,7 @@ class Result:
     word: str = ""  # what is shown in place of the outcome
     allowed: set = field(default_factory=set)  # which entries of the record's `may_change` were needed
 
-    def render(self):
+    def render(self) -> str:
         """Return the whole printed answer; its first line carries the outcome word."""
         lines = [wrap(f"{self.id:5}  {self.word or self.outcome} — {self.text}", first="")]
         lines += [INDENT + line if line else "" for line in self.details]
@@ -185,7 +186,7 @@ class Calls:
     malformed: bool = False  # the answer has not the form of an answer at all
 
     @property
-    def findings(self):
+    def findings(self) -> list:
         """List what the guard noticed, first things first."""
         return [] if self.guard is None else self.guard.findings
 
@@ -193,7 +194,7 @@ class Calls:
 LEFT_TO_PYTORCH = "and this course leaves it to PyTorch"  # in the error of a name that our engine leaves out
 
 
-def judge(exercise, answer, torch, seconds=bounds.SECONDS):
+def judge(exercise, answer, torch, seconds=bounds.SECONDS) -> Result:
     """Return the Result for one answer, with `torch` (our engine or PyTorch) given to the check. Never raises.
 
     An answer that uses a name which our engine leaves out is judged on PyTorch, if that is here and finds it right.
@@ -205,7 +206,7 @@ def judge(exercise, answer, torch, seconds=bounds.SECONDS):
     return result
 
 
-def judge_on(exercise, answer, torch, seconds):
+def judge_on(exercise, answer, torch, seconds) -> Result:
     """Return the Result for one answer on this library."""
     calls = Calls()
     engines = loaded_engines(torch)
@@ -236,7 +237,7 @@ def judge_on(exercise, answer, torch, seconds):
     return result
 
 
-def verdict_of(exercise, answer, torch, calls):
+def verdict_of(exercise, answer, torch, calls) -> Verdict:
     """Ask the record's check, unless there is nothing to ask about."""
     starter = define(exercise.starter, exercise.name, torch, f"{exercise.id} starter")
     if answer is None or answer is Ellipsis or same(answer, starter):
@@ -261,7 +262,7 @@ def verdict_of(exercise, answer, torch, calls):
     return verdict
 
 
-def guarded_check(exercise, answer, torch, calls, guard):
+def guarded_check(exercise, answer, torch, calls, guard) -> Verdict:
     """Return the verdict of the record's check, with the guard around whatever of the answer can be called."""
     if isinstance(answer, type):
         with guard.around_methods(answer):
@@ -269,7 +270,7 @@ def guarded_check(exercise, answer, torch, calls, guard):
     return exercise.check(watched(answer, calls, guard), torch)
 
 
-def look_for_swallowed_errors(exercise, answer, torch, calls):
+def look_for_swallowed_errors(exercise, answer, torch, calls) -> None:
     """Ask the check once more with an error planted in what it calls: a right answer lets it through."""
     if isinstance(answer, type) or not calls.guard.passes:
         return
@@ -283,24 +284,24 @@ def look_for_swallowed_errors(exercise, answer, torch, calls):
             calls.guard.findings.extend(each for each in guard.findings if each.kind == guards.SWALLOWED)
 
 
-def is_correct(verdict):
+def is_correct(verdict) -> bool:
     return isinstance(verdict, Verdict) and verdict.outcome == CORRECT
 
 
-def is_left_over(finding, verdict):
+def is_left_over(finding, verdict) -> bool:
     """Hooks that were left come after a mistake that the check has named: they are seldom its cause."""
     hooks = finding.kind in (guards.HOOKS, guards.HOOKS_AFTER_ERROR)
     return hooks and isinstance(verdict, Verdict) and verdict.outcome == ALMOST
 
 
-def result_of_finding(exercise, finding):
+def result_of_finding(exercise, finding) -> Result:
     """Put what the guard saw before what the check concludes (but for hooks): it is certain, and often the cause."""
     name = f"guard: {finding.kind}"
     says = {mistake.name: tidy(mistake.says) for mistake in exercise.mistakes}.get(name)
     return Result(exercise.id, ALMOST, finding.sentence, [says] if says else [], mistake=name)
 
 
-def result_of(exercise, verdict, calls):
+def result_of(exercise, verdict, calls) -> Result:
     """From the check's verdict to a Result: names become sentences, a forgotten return is recognised."""
     if not isinstance(verdict, Verdict) or verdict.outcome not in OUTCOMES:
         text = f"the check gave no verdict ({short(verdict)}); that is a mistake of the course, not yours."
@@ -323,7 +324,7 @@ NO_RETURN = (
 )
 
 
-def forgot_return(exercise, calls):
+def forgot_return(exercise, calls) -> bool:
     """Tell whether every call that ended by itself gave None although a right answer returns something."""
     if not calls.returned or calls.gave_value:
         return False
@@ -331,11 +332,11 @@ def forgot_return(exercise, calls):
     return any(not is_none(node.value) for node in returns)
 
 
-def is_none(node):
+def is_none(node) -> bool:
     return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
-def watched(answer, calls, guard):
+def watched(answer, calls, guard) -> object:
     """Return a learner's function that also notes its calls, and what they change; anything else as it is."""
     if not callable(answer) or isinstance(answer, type) or inspect.isgeneratorfunction(answer):
         return answer
@@ -356,7 +357,7 @@ def watched(answer, calls, guard):
 # ------------------------------------------------------------------- was it attempted, and what is it
 
 
-def define(source, name, torch, label="exercise"):
+def define(source, name, torch, label="exercise") -> object:
     """Run source text in a namespace of its own, with the global `torch`, and return what it calls `name`."""
     filename = f"<{label}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -367,7 +368,7 @@ def define(source, name, torch, label="exercise"):
     return space[name]
 
 
-def same(one, other):
+def same(one, other) -> bool:
     """Equal plain values, or functions and classes compiled from the same code. Other objects never are."""
     if type(one) is not type(other) and not (isinstance(one, type) and isinstance(other, type)):
         return False
@@ -390,7 +391,7 @@ def same(one, other):
     return one is other
 
 
-def members(cls):
+def members(cls) -> dict:
     """Return what the class statement itself defines. (PyTorch gives each Function a class that refers back to it.)"""
     made = (types.FunctionType, staticmethod, classmethod)
     return {
@@ -400,26 +401,26 @@ def members(cls):
     }
 
 
-def fingerprint(code):
+def fingerprint(code) -> tuple:
     """Return what a function does, without its name, comments, docstring and place."""
     steps = [(step.opname, fingerprint_of_argument(step, code)) for step in dis.get_instructions(code)]
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags & 0x0C, steps
 
 
-def fingerprint_of_argument(step, code):
+def fingerprint_of_argument(step, code) -> object:
     """Return what an instruction works on. (Names of keywords: Python 3.11 gives only their place in the constants.)"""
     value = code.co_consts[step.arg] if step.opname == "KW_NAMES" else step.argval
     return fingerprint(value) if inspect.iscode(value) else repr(value)
 
 
-def invitation(exercise):
+def invitation(exercise) -> str:
     """Say what to do with an exercise that nobody has touched yet."""
     if exercise.kind == "predict":
         return "write your prediction in place of None, then run this cell again. A wrong guess teaches too."
     return f'change `{exercise.name}`, then run this cell again. L.hint("{exercise.id}") helps.'
 
 
-def form_complaint(exercise, answer, starter, torch):
+def form_complaint(exercise, answer, starter, torch) -> str:
     """Return a sentence when a value was given for a function or a function for a value, otherwise ''."""
     name = exercise.name
     if callable(starter) and not callable(answer):
@@ -433,13 +434,13 @@ def form_complaint(exercise, answer, starter, torch):
     return ""
 
 
-def known_values(exercise, torch):
+def known_values(exercise, torch) -> list:
     """Return the values in the record, right ones first: what an answer's spelling is brought to."""
     sources = [exercise.solution, *exercise.alternatives, *(mistake.answer for mistake in exercise.mistakes)]
     return [define(source, exercise.name, torch, f"{exercise.id} value") for source in sources]
 
 
-def engine_for(answer, default):
+def engine_for(answer, default) -> ModuleType:
     """Return the module the answer was written with: its own global `torch`, or the one its tensors come from."""
     functions = [answer.func if isinstance(answer, functools.partial) else answer]
     if isinstance(answer, type):
@@ -456,7 +457,7 @@ def engine_for(answer, default):
     return default
 
 
-def values_in(answer, most=1000):
+def values_in(answer, most=1000) -> Iterator:
     """Yield the values inside nested lists, tuples and dicts, at most `most` of them."""
     waiting, seen = [answer], 0
     while waiting and seen < most:
@@ -470,7 +471,7 @@ def values_in(answer, most=1000):
             yield value
 
 
-def loaded_engines(torch):
+def loaded_engines(torch) -> list:
     """Return every engine whose settings a learner's code could leave changed."""
     found = [sys.modules.get("course_lib"), sys.modules.get("torch"), torch]
     return list({id(each): each for each in found if isinstance(each, types.ModuleType)}.values())
@@ -479,13 +480,13 @@ def loaded_engines(torch):
 # ---------------------------------------------------------------------------------- errors, in words
 
 
-def machine_was_busy(id):
+def machine_was_busy(id) -> Result:
     """Return the Result of code that was stopped before it had its time of the processor."""
     text = "your machine was busy with something else, and the time was up. Run this cell again in a moment."
     return Result(id, NOT_ATTEMPTED, text, word="not judged")
 
 
-def result_of_error(exercise, answer, error, calls, seconds):
+def result_of_error(exercise, answer, error, calls, seconds) -> Result:
     """From an exception to a Result: whose it is, on which of the learner's lines, and what usually helps."""
     place = learners_line(error, answer, calls)
     if isinstance(error, KeyboardInterrupt):
@@ -509,7 +510,7 @@ def result_of_error(exercise, answer, error, calls, seconds):
     return Result(exercise.id, NOT_YET, text, ["Does it have the form that the question asks for?"])
 
 
-def error_text(error):
+def error_text(error) -> str:
     """Return `TypeName: first lines of the message`, bounded and without addresses."""
     try:
         message = str(error).strip()
@@ -519,7 +520,7 @@ def error_text(error):
     return tidy(f"{name}: {message}", 500) if message else f"{name}, without a message"
 
 
-def learners_line(error, answer, calls):
+def learners_line(error, answer, calls) -> list[str]:
     """Return [], or one line where the error is from the learner's code: its number and its text."""
     files, begun, found = files_of(answer), False, None
     for step in steps(error):
@@ -539,7 +540,7 @@ def learners_line(error, answer, calls):
     return [f"line {number} {where}:  {text}" if text else f"line {number} {where}"]
 
 
-def steps(error):
+def steps(error) -> list:
     """Return the frames an error came through, outermost first."""
     found, step = [], error.__traceback__
     while step is not None:
@@ -548,18 +549,18 @@ def steps(error):
     return found
 
 
-def could_not_be_called(error, calls):
+def could_not_be_called(error, calls) -> bool:
     """Tell whether the call of the learner's function itself failed, before its first line."""
     passed = steps(error)
     return isinstance(error, TypeError) and bool(passed) and passed[-1].tb_frame.f_code is calls.code
 
 
-def is_cell(filename):
+def is_cell(filename) -> bool:
     """Return True for the file name that a notebook gives to a cell."""
     return "ipykernel" in filename or filename.startswith("<ipython-input")
 
 
-def files_of(answer):
+def files_of(answer) -> set:
     """Return the files with the learner's own functions, for an answer that is a class or an object of one."""
     if isinstance(answer, types.FunctionType):
         return set()  # its calls are marked by `watched`
@@ -644,7 +645,7 @@ HELP = (
 )
 
 
-def help_for(error, exercise):
+def help_for(error, exercise) -> str:
     """Find the first sentence of HELP whose type and key phrase fit, else a general one."""
     try:
         message = str(error)
@@ -661,7 +662,7 @@ def help_for(error, exercise):
 # ----------------------------------------------------------------------------------------- plain text
 
 
-def short(value, limit=80):
+def short(value, limit=80) -> str:
     """Return `repr(value)` on one line and bounded, for any value: huge, strange, or with a broken __repr__."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
@@ -679,17 +680,17 @@ SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple, SHORT.maxdict = 4, 12, 12, 12
 SHORT.maxstring = SHORT.maxother = 200
 
 
-def tidy(text, limit=1500):
+def tidy(text, limit=1500) -> str:
     """Return text that is safe to print: no addresses, bounded."""
     text = without_addresses(str(text)).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def without_addresses(text):
+def without_addresses(text) -> str:
     return re.sub(r"0x[0-9a-fA-F]{4,}", "0x…", text)
 
 
-def wrap(text, first=INDENT, rest=INDENT):
+def wrap(text, first=INDENT, rest=INDENT) -> str:
     """Fold long lines; lines that begin with four spaces are code and stay as they are."""
     folded = []
     for number, line in enumerate(text.splitlines()):

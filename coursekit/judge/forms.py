@@ -7,13 +7,14 @@ What cannot be read stays as it is, and the check says what it wants.
 
 import ast
 import math
+from collections.abc import Iterator
 
 DEEPEST = 6
 EMPTY = ("none", "nothing", "neither")  # a list of names that names none
 LONGEST = 1000  # elements of one container, characters of one text
 
 
-def fitted(answer, known):
+def fitted(answer, known) -> object:
     """Bring `answer` into the form of `known[0]`, the solution's value; words as the record's values spell them."""
     words = vocabulary(known)
     if isinstance(answer, str) and isinstance(known[0], (list, tuple, set, frozenset)):
@@ -25,12 +26,12 @@ def fitted(answer, known):
     return fit(answer, known[0], words, 0)
 
 
-def fits(answer, known):
+def fits(answer, known) -> bool:
     """Tell whether a fitted answer has the form of an answer at all: numbers, lists and known words in their places."""
     return has_form(answer, known[0], vocabulary(known).values(), 0)
 
 
-def too_long(answer):
+def too_long(answer) -> bool:
     """Return True for what nobody can have meant as an answer: a huge tensor, list or text."""
     shape = getattr(answer, "shape", None) if hasattr(type(answer), "tolist") else None
     if shape is not None:
@@ -41,7 +42,7 @@ def too_long(answer):
 # ----------------------------------------------------------------------------------------- one value
 
 
-def fit(value, like, words, depth):
+def fit(value, like, words, depth) -> object:
     """Bring one value, or one part of it, into the form of `like`."""
     value = plain(value)
     if depth > DEEPEST or too_long(value):
@@ -61,7 +62,7 @@ def fit(value, like, words, depth):
     return value
 
 
-def fit_text(text, like, words):
+def fit_text(text, like, words) -> object:
     """Read a text that means a word of the record, or None, True, False, or a number, where such a thing belongs."""
     text = unquoted(text)
     if key(text) in words:
@@ -73,7 +74,7 @@ def fit_text(text, like, words):
     return text if number is None else number
 
 
-def fit_letters(value, words):
+def fit_letters(value, words) -> object:
     """Read an order such as "DBCA", which may be written with blanks, commas, arrows, or as a list of letters."""
     if isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
@@ -88,7 +89,7 @@ def fit_letters(value, words):
     return word or (letters.upper() if letters.isalpha() and len(letters) < 30 else value)
 
 
-def fit_sequence(value, like, words, depth):
+def fit_sequence(value, like, words, depth) -> object:
     """Read a list, tuple or set of the solution's kind; a single word is a list of one."""
     if isinstance(value, str) and means_none(value, like, words):
         value = []  # "none", where a list of names is wanted
@@ -111,18 +112,18 @@ def fit_sequence(value, like, words, depth):
         return fitting
 
 
-def is_column(each, like, value):
+def is_column(each, like, value) -> bool:
     """Tell whether a list holds one list in each place: [[11], [22]] says something about shape, [11, 22] does not."""
     return type(each) in (list, tuple) and len(each) == 1 < len(value) and not isinstance(like, (list, tuple, set))
 
 
-def means_none(text, like, words):
+def means_none(text, like, words) -> bool:
     """Does a text say that a list of names names none? (Where the record knows the word itself, it is that word.)"""
     said = key(unquoted(text))
     return said in EMPTY and said not in words and all(isinstance(each, str) for each in like)
 
 
-def fit_dict(value, like, words, depth):
+def fit_dict(value, like, words, depth) -> object:
     """Spell the keys of a dictionary as the solution does."""
     if isinstance(value, str):
         value = literal(value)
@@ -137,7 +138,7 @@ def fit_dict(value, like, words, depth):
     return result
 
 
-def like_at(pattern, place):
+def like_at(pattern, place) -> object:
     """Return what an element at this place should look like; a longer list goes on as it ended."""
     return pattern[min(place, len(pattern) - 1)] if pattern else ""
 
@@ -145,7 +146,7 @@ def like_at(pattern, place):
 # ---------------------------------------------------------------------------------------- reading text
 
 
-def plain(value):
+def plain(value) -> object:
     """Tensors, arrays and NumPy numbers as Python values."""
     if hasattr(type(value), "tolist") and hasattr(value, "shape") and not too_long(value):
         value = value.tolist()
@@ -154,7 +155,7 @@ def plain(value):
     return value
 
 
-def parts(text):
+def parts(text) -> list | tuple:
     """Read a text as a list: a Python literal such as "(3, 1)" or "3,1", or else its words."""
     found = literal(text)
     if isinstance(found, (list, tuple, set)):
@@ -166,7 +167,7 @@ def parts(text):
     return [unquoted(piece) for piece in pieces if piece.strip()]
 
 
-def literal(text):
+def literal(text) -> object:
     """Read a text as a Python literal; None when it is none."""
     try:
         return ast.literal_eval(text.strip())
@@ -174,14 +175,14 @@ def literal(text):
         return None
 
 
-def unquoted(text):
+def unquoted(text) -> str:
     text = " ".join(text.split())
     while len(text) > 1 and text[0] == text[-1] and text[0] in "'\"`":
         text = text[1:-1].strip()
     return text
 
 
-def as_number(text):
+def as_number(text) -> float | None:
     """Return the number that a text writes, an int where it can be; None for any other text."""
     for read in (int, float):
         try:
@@ -191,7 +192,7 @@ def as_number(text):
     return None
 
 
-def is_letters(like):
+def is_letters(like) -> bool:
     """Is the solution an order of letters, such as "DBCA"?"""
     return len(like) > 1 and like.isalpha() and like.isupper()
 
@@ -199,7 +200,7 @@ def is_letters(like):
 # ------------------------------------------------------------------------------------ the record's words
 
 
-def vocabulary(known):
+def vocabulary(known) -> dict:
     """Return {folded: as written} for all words in the record's values, as the solution spells them.
 
     Where one value holds both "x" and "X", case says which is meant, so neither is folded.
@@ -214,7 +215,7 @@ def vocabulary(known):
     return {folded: word for folded, word in words.items() if folded not in apart}
 
 
-def texts(value, depth):
+def texts(value, depth) -> Iterator:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict) and depth <= DEEPEST:
@@ -225,11 +226,11 @@ def texts(value, depth):
             yield from texts(each, depth + 1)
 
 
-def key(word):
+def key(word) -> str:
     return " ".join(word.lower().split())
 
 
-def has_form(value, like, words, depth):
+def has_form(value, like, words, depth) -> bool:
     """Does a value have the form of `like`? Any word of the record may stand where a number may."""
     if isinstance(value, str):
         return not isinstance(like, (dict, list, tuple, set, frozenset)) and (value in words or isinstance(like, str)

@@ -25,6 +25,7 @@ import sys
 import types
 import warnings
 import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,7 @@ class Planted(RuntimeError):
     """The error that the guard raises in what the answer calls, to see whether the answer lets it through."""
 
 
-def comes_from_planted(error):
+def comes_from_planted(error) -> bool:
     """Is this the planted error, or one that was raised because of it?"""
     while error is not None and not isinstance(error, Planted):
         error = error.__cause__ or error.__context__
@@ -104,13 +105,13 @@ class Guard:
             place, name, original = self.undo.pop()
             setattr(place, name, original)
 
-    def replace(self, place, name, maker):
+    def replace(self, place, name, maker) -> None:
         original = vars(place).get(name)
         if original is not None:
             self.undo.append((place, name, original))
             setattr(place, name, maker(original))
 
-    def guarding_registration(self, register):
+    def guarding_registration(self, register) -> Callable:
         @functools.wraps(register)
         def registering(self_, hook, *args, **kwargs):
             if self.depth and isinstance(hook, types.FunctionType):
@@ -119,7 +120,7 @@ class Guard:
 
         return registering
 
-    def noting_passes(self, function, where="backward()"):
+    def noting_passes(self, function, where="backward()") -> Callable:
         @functools.wraps(function)
         def passing(*args, **kwargs):
             if self.depth:
@@ -131,11 +132,11 @@ class Guard:
 
         return passing
 
-    def noting_calls(self, given):
+    def noting_calls(self, given) -> object:
         """Return a function that the answer is given: an error that it raises is the caller's business as well."""
         return self.noting_passes(given, f"`{given.__name__}`") if isinstance(given, types.FunctionType) else given
 
-    def noting_seeds(self, seed):
+    def noting_seeds(self, seed) -> Callable:
         @functools.wraps(seed)
         def seeding(*args, **kwargs):
             if self.depth:
@@ -146,7 +147,7 @@ class Guard:
 
     # --- around each call -------------------------------------------------------------------------------
 
-    def around(self, function, kind=ARGUMENT, names=None, noting=None):
+    def around(self, function, kind=ARGUMENT, names=None, noting=None) -> Callable:
         """Return `function`, looked at before and after each call. `noting(*args)` may add what else to look at."""
         own = parameters(function)
 
@@ -182,7 +183,7 @@ class Guard:
         return guarded
 
     @contextlib.contextmanager
-    def around_methods(self, cls):
+    def around_methods(self, cls) -> Iterator:
         """Do the same for a Function class: its forward and backward are guarded until the check ends."""
         replaced = {}
         for name, kind, noting in (
@@ -201,18 +202,18 @@ class Guard:
             for name, method in replaced.items():
                 setattr(cls, name, method)
 
-    def note_inputs(self, found, args):
+    def note_inputs(self, found, args) -> None:
         """forward's inputs are looked at again when backward runs: that may write to what was saved."""
         tensors = [thing for thing in found if isinstance(thing, TensorSeen)]
         self.inputs = [*self.inputs, *((t.reference, t.name, t.label) for t in tensors)][-50:]
 
-    def add_inputs(self, found, args):
+    def add_inputs(self, found, args) -> None:
         for reference, name, label in self.inputs:
             tensor = reference()
             if tensor is not None:
                 found.append(TensorSeen(tensor, name, label, ARGUMENT))
 
-    def quietly(self, work, *args):
+    def quietly(self, work, *args) -> tuple | None:
         """Run the guard's own lines as nobody's business: not a tracer's, and their errors are not the learner's."""
         tracing = sys.gettrace()
         sys.settrace(None)
@@ -223,7 +224,7 @@ class Guard:
         finally:
             sys.settrace(tracing)
 
-    def look(self, kind, own, names, args, kwargs, noting):
+    def look(self, kind, own, names, args, kwargs, noting) -> tuple:
         """Record what there is before a call: things seen, and the settings."""
         names = self.names if names is None else names
         found = []
@@ -238,7 +239,7 @@ class Guard:
             noting(found, args)
         return found, settings(self.engines), len(sys.modules)
 
-    def survey(self, value, name, label, kind, found, depth):
+    def survey(self, value, name, label, kind, found, depth) -> None:
         """Note `value` and what it holds. name: the record's word for it; label: how the learner's code says it."""
         if len(found) >= MOST_THINGS or depth > 4:
             return
@@ -264,7 +265,7 @@ class Guard:
             for key, each in [*value.named_parameters(), *value.named_buffers()]:
                 found.append(TensorSeen(each, name, f"{label}.{key}", kind))
 
-    def compare(self, before, failed):
+    def compare(self, before, failed) -> None:
         """Make a finding, after a call, of whatever is not as it was, unless the record allows it."""
         found, had, modules = before
         for thing in found:
@@ -280,7 +281,7 @@ class Guard:
                 words = "" if kind == SEED or not short(was, now) else f": {was} before, {now} after"
                 self.found(kind, what, f"{what} is not as it was before your code ran{words}. Put it back as it was.")
 
-    def found(self, kind, name, sentence, facet=""):
+    def found(self, kind, name, sentence, facet="") -> None:
         exactly = f"{name}.{facet}" if facet else name
         alone = {name} if facet != "hooks" else set()  # who may write to "model" may not leave hooks on it
         allowed = {*alone, exactly, kind} & self.may_change
@@ -290,7 +291,7 @@ class Guard:
 
     # --- when the check has ended -----------------------------------------------------------------------
 
-    def alive(self):
+    def alive(self) -> None:
         """Note the arguments that nobody but the answer can still hold."""
         if any(reference() is not None for reference in self.given):
             gc.collect()
@@ -314,7 +315,7 @@ class TensorSeen:
         self.memory, self.version = memory(tensor), version(tensor)
         self.flags, self.grad, self.hooks = flags(tensor), grad_of(tensor), hooks(tensor)
 
-    def changes(self):
+    def changes(self) -> Iterator:
         """Triples (kind, facet, sentence) for what is other now."""
         tensor = self.reference()
         if tensor is None:
@@ -340,7 +341,7 @@ class TensorSeen:
 class LeafSeen(TensorSeen):
     """A leaf that the answer was not handed: only the graph of an argument leads to it."""
 
-    def changes(self):
+    def changes(self) -> Iterator:
         for kind, facet, sentence in super().changes():
             yield kind, facet, sentence.replace(f"`{self.label}`", self.label).replace(
                 f"`{self.label}.grad`", f"the .grad of {self.label}")  # fmt: skip
@@ -354,7 +355,7 @@ class ContainerSeen:
         self.held = identities(value)
         self.count = len(value)
 
-    def changes(self):
+    def changes(self) -> Iterator:
         if identities(self.value) != self.held:
             word = {"dict": "dictionary"}.get(self.word, self.word)
             counts = f": {self.count} entries before, {len(self.value)} after" if len(self.value) != self.count else ""
@@ -367,7 +368,7 @@ class ArraySeen:
     def __init__(self, value, name, label):
         self.value, self.name, self.label, self.bytes = value, name, label, value.tobytes()
 
-    def changes(self):
+    def changes(self) -> Iterator:
         if self.value.tobytes() != self.bytes:
             yield ARGUMENT, "", f"your code writes into the array `{self.label}`, which belongs to the caller."
 
@@ -381,24 +382,24 @@ class ModuleSeen:
         self.value, self.name, self.label = value, name, label
         self.training, self.count = self.modes(), self.hook_count()
 
-    def modes(self):
+    def modes(self) -> list[bool]:
         return [module.training for module in self.value.modules()]
 
-    def hook_count(self):
+    def hook_count(self) -> int:
         return sum(len(getattr(m, name, None) or ()) for m in self.value.modules() for name in self.hooks)
 
-    def changes(self):
+    def changes(self) -> Iterator:
         if self.modes() != self.training:
             yield SETTING, "training", f"your code leaves `{self.label}` in another mode (train or eval) than before."
         if self.hook_count() > self.count:
             yield HOOKS, "hooks", f"your code leaves a hook on a module of `{self.label}`."
 
 
-def is_tensor(value):
+def is_tensor(value) -> bool:
     return hasattr(type(value), "grad_fn") and hasattr(type(value), "data_ptr") and hasattr(value, "_version")
 
 
-def memory(tensor):
+def memory(tensor) -> bytes | None:
     """Return all bytes of the memory behind a tensor; None where there are too many."""
     array = getattr(tensor, "array", None)
     if array is not None:  # ours
@@ -409,29 +410,29 @@ def memory(tensor):
     return ctypes.string_at(storage.data_ptr(), storage.nbytes()) if 0 < storage.nbytes() <= MOST_BYTES else None
 
 
-def version(tensor):
+def version(tensor) -> int | None:
     """Return the version counter's value; None for an inference tensor, which has none."""
     return None if tensor.is_inference() else tensor._version
 
 
-def flags(tensor):
+def flags(tensor) -> tuple:
     return tensor.requires_grad, tensor.is_leaf
 
 
-def grad_of(tensor):
+def grad_of(tensor) -> tuple | None:
     """None, or shape and bytes of `.grad`. (Asking any other tensor for its .grad would warn.)"""
     grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
     return None if grad is None else (tuple(grad.shape), grad.detach().contiguous().numpy().tobytes())
 
 
-def changed_grad(which, before, after):
+def changed_grad(which, before, after) -> str:
     if after is None:
         return f"your code clears {which}, which belongs to the caller."
     was = "None" if before is None else "another value"
     return f"your code changes {which}, which belongs to the caller: {was} before, a gradient of yours in it after."
 
 
-def hooks(tensor):
+def hooks(tensor) -> int:
     """Count the hooks on a tensor."""
     if hasattr(tensor, "meta"):  # ours
         meta, node = tensor.meta, tensor.node
@@ -442,7 +443,7 @@ def hooks(tensor):
     return sum(len(each) for each in places if each is not None)
 
 
-def leaves_behind(tensor):
+def leaves_behind(tensor) -> list:
     """Return the leaves that the graph of a tensor leads to, each once."""
     waiting, known, leaves = [tensor.grad_fn], set(), []
     while waiting and len(known) < MOST_NODES:
@@ -457,13 +458,13 @@ def leaves_behind(tensor):
     return leaves
 
 
-def identities(value):
+def identities(value) -> list:
     if isinstance(value, dict):
         return [(id(key), id(each)) for key, each in value.items()]
     return [id(each) for each in value]
 
 
-def settings(engines):
+def settings(engines) -> list:
     """Pairs (what it is called, what it is) for everything that code could leave switched."""
     found = [(FILTERS, list(warnings.filters)), ("the recursion limit", sys.getrecursionlimit()),
              ("NumPy's error state", tuple(np.geterr().items()))]  # fmt: skip
@@ -481,26 +482,26 @@ def settings(engines):
     return found
 
 
-def anomaly_mode(engine):
+def anomaly_mode(engine) -> bool:
     modes = sys.modules["course_lib.engine.grad_mode"]
     return engine.is_anomaly_enabled() if hasattr(engine, "_C") else bool(modes.state.anomaly)
 
 
-def saved_tensor_hooks(engine):
+def saved_tensor_hooks(engine) -> object:
     if hasattr(engine, "_C"):
         return engine._C._autograd._top_saved_tensors_default_hooks(False) is not None
     state = sys.modules["course_lib.engine.grad_mode"].state
     return bool(state.saved_tensor_hooks), state.saved_tensor_hooks_disabled
 
 
-def short(*values):
+def short(*values) -> bool:
     return all(isinstance(value, (bool, int, str)) for value in values)
 
 
 # --------------------------------------------------------------------------------------------- names
 
 
-def parameters(function):
+def parameters(function) -> dict | tuple:
     """Name a function's positional arguments, and those after * with a star; {method: names} for a class."""
     if isinstance(function, type):
         methods = {name: getattr(vars(function).get(name), "__func__", None) for name in ("forward", "backward")}
@@ -514,7 +515,7 @@ def parameters(function):
     return tuple(names)
 
 
-def name_at(names, place):
+def name_at(names, place) -> str:
     """Return the name of the argument at this place, "" when nobody gave it one."""
     if not isinstance(names, tuple) or not names:
         return ""

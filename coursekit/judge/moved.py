@@ -9,17 +9,17 @@ from coursekit.rooms import LESSONS
 
 
 @functools.cache
-def moved():
+def moved() -> dict:
     """Return {old number: new number}; "" for what there is no longer."""
     return tomllib.loads((LESSONS / "moved.toml").read_text(encoding="utf-8"))["moved"]
 
 
-def new_number(old):
+def new_number(old) -> str | None:
     """Return what an exercise, a prediction or a claim of 0.9.0 is called now."""
     return moved().get(old, old)
 
 
-def carried_over(entries):
+def carried_over(entries) -> dict:
     """Progress by the numbers of 0.9.0, by those of today. What is gone keeps its old number and says of which course.
 
     Where two exercises have become one, it is solved if one of them was.
@@ -34,7 +34,7 @@ def carried_over(entries):
     return found
 
 
-def records_before(lesson):
+def records_before(lesson) -> list:
     """Return the exercises that a lesson had in 0.9.0, by their numbers of then, wherever they stand today."""
     old = {new: old for old, new in moved().items() if new and old.startswith(f"{lesson}.")}
     lessons = sorted({lesson, *(new.partition(".")[0] for new in old)})
@@ -53,10 +53,10 @@ class ProgressBefore:
     def __init__(self, kept):
         self.kept = kept
 
-    def entry(self, id):
+    def entry(self, id) -> dict:
         """Return what is known about an exercise."""
         return self.kept.entry(new_number(id))
 
-    def change(self, id, change):
+    def change(self, id, change) -> dict:
         """Give `change` the newest entry and write it. Returns the entry."""
         return self.kept.change(new_number(id), change)

@@ -38,7 +38,7 @@ class Predict(Exercise):
         object.__setattr__(self, "check", functools.partial(verdict, self, named))
 
 
-def verdict(exercise, named, answer, torch):
+def verdict(exercise, named, answer, torch) -> Verdict:
     """Return the Verdict on one answer; named: pairs (mistake, its values as `read` gives them)."""
     value = exercise.read(answer)
     if value is None or isinstance(value, Verdict):
@@ -55,16 +55,16 @@ def verdict(exercise, named, answer, torch):
     return not_yet(exercise.otherwise(answer, truth) if callable(exercise.otherwise) else exercise.otherwise)
 
 
-def values_of(mistake):
+def values_of(mistake) -> tuple:
     """Return all values that a mistake is recognised by; an answer that is source text is recognised by `when`."""
     return (() if is_source(mistake.answer) else (mistake.answer,)) + mistake.also
 
 
-def is_source(value):
+def is_source(value) -> bool:
     """Return True for source text, "answer = …", which stands for a value that cannot be written down without torch."""
     return isinstance(value, str) and " = " in value
 
 
-def source_of(name, value):
+def source_of(name, value) -> str:
     """Return the source text of an answer."""
     return value if is_source(value) else f"{name} = {value!r}\n"

@@ -22,7 +22,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from coursekit.judge import bounds, guard
 from coursekit.judge import exercise as ex
@@ -40,7 +42,7 @@ FEWEST = {"exercises": 4, "mistakes": 4, "hints": 2, "alternatives": 1}
 # ----------------------------------------------------------------------------- one record, by itself
 
 
-def record_complaints(exercise, number):
+def record_complaints(exercise, number) -> list[str]:
     """List what is wrong with a record as it is written, before anything is run: sentences, or []."""
     said = []
     if not re.fullmatch(rf"{number}\.p?\d+", str(exercise.id)):
@@ -79,18 +81,18 @@ def record_complaints(exercise, number):
     return said
 
 
-def guard_kind(mistake):
+def guard_kind(mistake) -> str | None:
     """Return what the guard calls this mistake; '' for one that the exercise's own check recognises."""
     return next((kind for kind in guard.KINDS if mistake.name.startswith(f"guard: {kind}")), "")
 
 
-def given_away(exercise, text):
+def given_away(exercise, text) -> str | None:
     """Return the line (or the value) of the solution that stands in `text`, or ''."""
     text = squeezed(text)
     return next((line for line in key_parts(exercise) if squeezed(line) in text), "")
 
 
-def key_parts(exercise):
+def key_parts(exercise) -> list[str]:
     """List what must not be given away: lines of the solution that the starter lacks, and a value's text."""
     starter = {squeezed(line) for line in exercise.starter.splitlines()}
     lines = [line.strip() for line in exercise.solution.splitlines()]
@@ -104,11 +106,11 @@ def key_parts(exercise):
     return parts
 
 
-def squeezed(text):
+def squeezed(text) -> str:
     return re.sub(r"\s+", "", text).replace("'", '"')
 
 
-def shortened(text, limit=60):
+def shortened(text, limit=60) -> str:
     text = " ".join(str(text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -116,7 +118,7 @@ def shortened(text, limit=60):
 # ----------------------------------------------------------------------- one record, on one engine
 
 
-def exercise_complaints(exercise, torch):
+def exercise_complaints(exercise, torch) -> list[str]:
     """List what the check gets wrong on one engine. Sentences; [] when it is proved."""
     said = []
 
@@ -171,14 +173,14 @@ def exercise_complaints(exercise, torch):
     return said
 
 
-def told(result):
+def told(result) -> str:
     return " ".join([result.text, *result.details])
 
 
 # ------------------------------------------------------------------------------------ the notebook
 
 
-def read_notebook(path):
+def read_notebook(path) -> list:
     """Return the cells of a notebook source, with the exercise cells recognised."""
     cells = cells_of(path.read_text(encoding="utf-8"))
     for cell in cells:
@@ -187,7 +189,7 @@ def read_notebook(path):
     return cells
 
 
-def recognise(cell):
+def recognise(cell) -> None:
     """Fill in `asks`, `how` and `given` when the cell ends with L.check(...) or L.predict(...)."""
     try:
         body = ast.parse(cell.source).body
@@ -205,7 +207,7 @@ def recognise(cell):
             cell.given = f"answer = {ast.unparse(call.args[1])}"
 
 
-def notebook_complaints(exercises, cells):
+def notebook_complaints(exercises, cells) -> list[str]:
     """List where a notebook and its records disagree: sentences that begin with an exercise's id."""
     said = []
     asked = Counter(cell.asks for cell in cells if cell.asks)
@@ -232,7 +234,7 @@ def notebook_complaints(exercises, cells):
     return said
 
 
-def same_source(one, other):
+def same_source(one, other) -> bool:
     """Equal up to blank lines at the ends; a single assignment also up to its spelling."""
     if one.strip() == other.strip():
         return True
@@ -245,7 +247,7 @@ def same_source(one, other):
     return False
 
 
-def holds_solution(cell, exercise):
+def holds_solution(cell, exercise) -> bool:
     """Tell whether the cell shows all that the solution adds to the starter (or the exercise's value)."""
     text = squeezed(cell.source)
     added = [line for line in key_parts(exercise) if not line.startswith(("[", "(", "{"))]
@@ -254,7 +256,7 @@ def holds_solution(cell, exercise):
     return squeezed("".join(added)) in text or all(squeezed(line) in text for line in added)
 
 
-def injected(cell, exercises):
+def injected(cell, exercises) -> str:
     """Return the source of a cell as a learner who knows everything would leave it."""
     exercise = {each.id: each for each in exercises}.get(cell.asks)
     if exercise is None:
@@ -262,7 +264,7 @@ def injected(cell, exercises):
     return f'{exercise.solution.rstrip()}\n\n\nL.{cell.how}("{exercise.id}", {exercise.name})\n'
 
 
-def solved_notebook_complaints(number, exercises, cells, torch):
+def solved_notebook_complaints(number, exercises, cells, torch) -> list[str]:
     """Run the whole notebook with all solutions put in: every check must say correct."""
     space, said, passed_over = {"__name__": "__main__"}, [], set()
     on_real_torch = torch.__name__ == "torch"
@@ -306,7 +308,7 @@ def solved_notebook_complaints(number, exercises, cells, torch):
 
 
 @contextlib.contextmanager
-def environment(**values):
+def environment(**values) -> Iterator:
     """Environment variables for a while."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
@@ -329,22 +331,22 @@ class Report:
 
     failures: list = field(default_factory=list)  # (where, sentence)
 
-    def add(self, where, sentences):
+    def add(self, where, sentences) -> str:
         self.failures += [(where, sentence) for sentence in sentences]
         return "ok" if not sentences else "FAILED"
 
 
-def exercises_of(number):
+def exercises_of(number) -> list:
     """Return the records of one lesson."""
     return list(exercises_module(number).EXERCISES)
 
 
-def notebook_of(number, sources=None):
+def notebook_of(number, sources=None) -> Path | None:
     """Return the path of a lesson's percent-format source, or None."""
     return next(iter(sorted((sources or SOURCES).glob(f"{number}_*/lesson.py"))), None)
 
 
-def lesson_complaints(number, exercises):
+def lesson_complaints(number, exercises) -> list[str]:
     """List what is wrong with the records of a lesson taken together."""
     said = []
     for id, times in Counter(exercise.id for exercise in exercises).items():
@@ -355,7 +357,7 @@ def lesson_complaints(number, exercises):
     return said
 
 
-def engines(names=()):
+def engines(names=()) -> tuple:
     """Return the modules to prove on, and the names of those that are not there."""
     for library in ("OMP", "OPENBLAS", "MKL"):  # before PyTorch is read: on a busy machine its threads only wait
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
@@ -369,7 +371,7 @@ def engines(names=()):
     return found, missing
 
 
-def counts(numbers, sources=None):
+def counts(numbers, sources=None) -> dict:
     """Return the numbers that `--json` prints."""
     lessons = [exercises_of(number) for number in numbers]
     all_exercises = [exercise for lesson in lessons for exercise in lesson]
@@ -401,7 +403,7 @@ def counts(numbers, sources=None):
     }
 
 
-def prove_all(numbers, modules, say, sources=None):
+def prove_all(numbers, modules, say, sources=None) -> Report:
     """Prove every exercise of these lessons on these engines; `say` gets the table line by line."""
     report = Report()
     heads = "  ".join(f"{module.__name__:10}" for module in modules)
@@ -440,7 +442,7 @@ def prove_all(numbers, modules, say, sources=None):
     return report
 
 
-def prove_checkpoint(number, modules, report, say):
+def prove_checkpoint(number, modules, report, say) -> None:
     """Prove the learner's own engine after a lesson: one more line of the table."""
     where = f"{number:02d}.b"
     row = report.add(where, proving.record_complaints(number))
@@ -453,7 +455,7 @@ def prove_checkpoint(number, modules, report, say):
     say(line + "  ".join(f"{cell:10}" for cell in cells))
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Prove, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="course.py check", description="Prove every exercise.")
     parser.add_argument("lessons", nargs="*", type=number_of, help="lesson numbers (default: all)")

@@ -18,7 +18,7 @@ class Cell:
     given: str = ""  # its text before the check: what must equal the starter
 
 
-def cells_of(text):
+def cells_of(text) -> list:
     """Return the cells of a percent-format source; markdown without its comment marks."""
     cells, lines = [], None
     for line in text.splitlines():

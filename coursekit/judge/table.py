@@ -14,12 +14,12 @@ from coursekit.judge.exercise import NOT_YET, Exercise, Verdict, almost, correct
 WORDS = ("fine", "raises now", "raises at backward", "silently wrong")
 
 
-def tidy(said):
+def tidy(said) -> object:
     """Read "Fine" and " fine " as they are meant; what is not text stays as it is."""
     return " ".join(said.lower().split()) if isinstance(said, str) else said
 
 
-def judged_rows(wrong, rows, named, are_right):
+def judged_rows(wrong, rows, named, are_right) -> Verdict | None:
     """Return the verdict on a table of which the rows `wrong` are not right; None when there are none.
 
     named: {row: name of its mistake}. One wrong row is `almost` when its mistake has a name. Where there are several,
@@ -65,18 +65,18 @@ class Table(Exercise):
         for field, value in made.items():
             object.__setattr__(self, field, value)
 
-    def source(self, changed):
+    def source(self, changed) -> str:
         """Return the source text of the right table, but for the rows in `changed`."""
         inside = ", ".join(f'"{row}": "{word}"' for row, word in {**self.right, **changed}.items())
         return f"{self.name} = {{{inside}}}"
 
-    def rewritten(self):
+    def rewritten(self) -> tuple:
         """Return the right table in other words: source texts."""
         turned = ", ".join(f"{row}={word!r}" for row, word in reversed(self.right.items()))
         return (f"{self.name} = dict({turned})",)
 
 
-def rows_of(answer):
+def rows_of(answer) -> list:
     """Return the (row, word) pairs that are this mistake."""
     pairs = [(row, words if isinstance(words, tuple) else (words,)) for row, words in answer.items()]
     return [(row, word) for row, words in pairs for word in words]
@@ -91,13 +91,13 @@ class WhichHappens(Table):
     measure: Callable[[Any, str], str]
     shown: str  # what a right table proves
 
-    def rewritten(self):
+    def rewritten(self) -> tuple:
         """Return the right table with capitals, too, and with blanks around them."""
         capitals = {row: word.capitalize() for row, word in self.right.items()}
         blanks = {row: f" {word} " for row, word in capitals.items()}
         return (*super().rewritten(), self.source(capitals), self.source(blanks))
 
-    def verdict(self, named, answer, torch):
+    def verdict(self, named, answer, torch) -> Verdict:
         """Compare a learner's {letter: word} with what each program does."""
         if not isinstance(answer, dict):
             return not_yet("Keep the dictionary, and put one of the four phrases in the place of each None.")
@@ -113,7 +113,7 @@ class WhichHappens(Table):
         return judged_rows(wrong, list(given), names, "are right") or correct(self.shown)
 
 
-def happens(steps, space, right, refused=RuntimeError):
+def happens(steps, space, right, refused=RuntimeError) -> str:
     """Run statements in `space`, one after the other, and say which of WORDS it is.
 
     A statement with a backward pass in it raises "at backward", any other "now"; `right(space)` looks at the end.
@@ -137,7 +137,7 @@ class Diagnose(Table):
     ask: str  # what stands in the place of each None
     read: Callable[[str], str] = tidy  # equal for all spellings of a choice
 
-    def verdict(self, named, answer, torch):
+    def verdict(self, named, answer, torch) -> Verdict:
         """Judge a learner's {letter: cure} by running the program of each report with its cure."""
         if not isinstance(answer, dict) or any(not isinstance(answer.get(letter), str) for letter in self.right):
             return not_yet(f"Put {self.ask}, as text, in the place of each None.")

@@ -9,7 +9,7 @@ at_the_end = {}  # {text: what shows it} for the end of the cell that is running
 made_now = False  # whether the cell that is running made one of the predictions
 
 
-def after_the_next_cell(ident, card):
+def after_the_next_cell(ident, card) -> bool:
     """Show this card when the next cell without a prediction has run. False where no cells are run at all."""
     global made_now
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
@@ -21,7 +21,7 @@ def after_the_next_cell(ident, card):
     return True
 
 
-def once_in_this_cell(card):
+def once_in_this_cell(card) -> None:
     """Show this at the end of the cell that is running, once, however many calls ask; at once where no cells are."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
@@ -31,13 +31,13 @@ def once_in_this_cell(card):
         at_the_end[card.text] = card
 
 
-def listen(shell):
+def listen(shell) -> None:
     """Have `show_waiting` called after each cell from now on."""
     if not waiting and not at_the_end:
         shell.events.register("post_run_cell", show_waiting)
 
 
-def show_waiting(_):
+def show_waiting(_) -> None:
     """Called by the notebook after each cell, as long as something waits."""
     global made_now
     if made_now:

@@ -42,7 +42,7 @@ class Card:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def show_card(card):
+def show_card(card) -> None:
     """Show a card under the cell; where there is no notebook, print its text."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
@@ -56,20 +56,20 @@ def show_card(card):
 # ---------------------------------------------------------------------------------------- what a card is made of
 
 
-def paper(colour, *parts):
+def paper(colour, *parts) -> str:
     """Return the card itself: a coloured edge, and its parts below one another."""
     kind = KINDS.get(colour, "grey")
     return f'<div class="ck-card ck-{kind}" style="{PAPER.format(colour=colour)}">{"".join(parts)}</div>'
 
 
-def head(ident, sign, words):
+def head(ident, sign, words) -> str:
     """Return the first line: a sign and words, and to which exercise they belong."""
     name = f'<span class="ck-soft">{html.escape(ident)}</span> &nbsp;' if ident else ""
     said = f'<b class="ck-said">{sign} {html.escape(words)}</b>'
     return f'<div style="margin-bottom:2px">{name}{said}</div>'
 
 
-def prose(text):
+def prose(text) -> str:
     """Set lines of words, `code` in them as code; lines with four spaces in front, or columns, stand as they are."""
     parts = []
     for is_code, lines in groupby(text.splitlines(), key=looks_like_code):
@@ -80,27 +80,27 @@ def prose(text):
     return "".join(parts)
 
 
-def looks_like_code(line):
+def looks_like_code(line) -> bool:
     return line.startswith("    ") or "  " in line.strip()
 
 
-def inline(line):
+def inline(line) -> str:
     """Set one line of words as HTML: what stands between backticks is code."""
     return with_code(line, f'style="{CODE}"')
 
 
-def block(text):
+def block(text) -> str:
     """Set lines that keep their form: a message, a table, what a program printed. Words are never broken."""
     return f'<pre style="{BLOCK}">{html.escape(text, quote=False)}</pre>'
 
 
-def folded(summary, inside, is_open=False):
+def folded(summary, inside, is_open=False) -> str:
     """Set a line that opens when it is clicked."""
     opened = " open" if is_open else ""
     return f'<details{opened}><summary style="cursor:pointer">{inline(summary)}</summary>{inside}</details>'
 
 
-def source(code):
+def source(code) -> str:
     """Python as a listing, with classes for a style sheet to colour; as plain text where Pygments is missing."""
     try:
         from pygments import highlight
@@ -126,7 +126,7 @@ BLUE, RED = LIGHT["notyet"], LIGHT["error"]
 KINDS = {LIGHT[kind]: kind for kind in ("ok", "almost", "notyet", "error", "noted")}  # the class of a colour
 
 
-def verdict(result):
+def verdict(result) -> Card:
     """Return the card of an outcome: the words that `result.render()` prints, the outcome with its sign and colour."""
     sign, colour = SIGNS.get(result.outcome, ("·", GREY))
     word = result.word or result.outcome
@@ -136,26 +136,26 @@ def verdict(result):
     return Card(result.render(), paper(colour, *parts))
 
 
-def error(text):
+def error(text) -> Card:
     """Return the card of an error that a lesson wanted to see: `TypeName: message`, no word of it broken."""
     return Card(text, paper(RED, error_line(text)))
 
 
-def error_line(text):
+def error_line(text) -> str:
     """Set `TypeName: message`, no word of it broken."""
     kind, _, message = text.partition(": ")
     named = f'<b class="ck-error-name">{html.escape(kind)}</b>: {html.escape(message, quote=False)}'
     return f'<pre style="{BLOCK.replace("margin:6px 0", "margin:0")}">{named}</pre>'
 
 
-def listing(title, lines, more):
+def listing(title, lines, more) -> Card:
     """Return the card of a piece of our engine: where it stands, and its lines."""
     text = "\n".join([f"# {title}", *lines, *([more] if more else [])])
     where = f'<div class="ck-soft">{html.escape(title)}</div>'
     return Card(text, paper(GREY, where, source("\n".join(lines)), prose(more.removeprefix("# "))))
 
 
-def hint(text, ident, hints, total):
+def hint(text, ident, hints, total) -> Card:
     """Return the card of a hint: the newest open, those before it folded."""
     opened = [
         folded(f"hint {number} of {total}", prose(each), is_open=number == len(hints))
@@ -165,17 +165,17 @@ def hint(text, ident, hints, total):
     return Card(text, paper(BLUE, head(ident, "?", "hint"), *opened, last))
 
 
-def solution(text, ident, title, code, why):
+def solution(text, ident, title, code, why) -> Card:
     """Return the card of a solution: who asks for it sees it."""
     named = f"<div><b>{inline(title)}</b></div>"
     return Card(text, paper(BLUE, head(ident, "=", "a solution"), named, source(code.strip("\n")), prose(why)))
 
 
-def words(text):
+def words(text) -> Card:
     """Return the card of a text."""
     return Card(text, paper(BLUE, prose(text)))
 
 
-def table(text):
+def table(text) -> Card:
     """Return the card of a text that is all columns."""
     return Card(text, paper(BLUE, block(text)))

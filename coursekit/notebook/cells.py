@@ -10,6 +10,7 @@ import textwrap
 import types
 import warnings
 from pathlib import Path
+from types import ModuleType
 
 from backscope.explaining.report import remember
 from backscope.stepping.step import one_line
@@ -60,13 +61,13 @@ class expect_error:
         show_card(cards.error(self.in_short(error) if self.short else one_line(error)))
         return True
 
-    def in_short(self, error):
+    def in_short(self, error) -> str:
         """Return the name of the error, and of its message what tells."""
         facts, found = FACTS.subn(r"… \1 …", one_line(error))
         return facts if found or not self.fragment else f"{type(error).__name__}: … {self.fragment} …"
 
 
-def show(what, max_lines=40):
+def show(what, max_lines=40) -> None:
     """Print our engine's source of a function, class, method or object, or of a dotted name ("engine.run").
 
     For things that are not ours (real PyTorch's among them) it says so; an unknown name raises LookupError.
@@ -81,7 +82,7 @@ def show(what, max_lines=40):
     show_card(cards.listing(title, lines[:max_lines], more))
 
 
-def find(dotted):
+def find(dotted) -> object:
     """Find what a dotted name means inside course_lib: "mul", "engine.run", "course_lib.engine.graph.Node.name"."""
     parts = dotted.strip().removeprefix("course_lib.").split(".")
     found = importlib.import_module("course_lib")
@@ -101,14 +102,14 @@ def find(dotted):
     return found
 
 
-def submodule(name):
+def submodule(name) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
         return None
 
 
-def our_source(target):
+def our_source(target) -> tuple | None:
     """Return (title, lines) of something of ours, or None."""
     target = core(target)
     filename = file_of(target)
@@ -126,7 +127,7 @@ def our_source(target):
     return (place, textwrap.dedent(text).rstrip().splitlines()) if text else None
 
 
-def file_of(target):
+def file_of(target) -> str:
     """Find the file with the source of a function, class or module: for a generated one a name in linecache, or ''."""
     files = []
     if isinstance(target, type):  # its __module__ may name another file, as a generated class's does
@@ -145,7 +146,7 @@ def file_of(target):
         return files[0] if files else ""
 
 
-def block_in(lines, target):
+def block_in(lines, target) -> str:
     """Return the lines of a function or class within the lines of its file, found by its first line."""
     for number, line in enumerate(lines):
         if re.match(rf"(def|class) {re.escape(target.__name__)}\b", line):
@@ -153,7 +154,7 @@ def block_in(lines, target):
     return ""
 
 
-def core(target):
+def core(target) -> object:
     """Return the function, class or module behind wrappers, properties, bound methods and instances."""
     if isinstance(target, property):
         target = target.fget
@@ -167,7 +168,7 @@ def core(target):
     return target if isinstance(target, known) else type(target)
 
 
-def name_of(target):
+def name_of(target) -> str:
     """Name something of which only the name is shown."""
     target = core(target)
     module = getattr(target, "__module__", None) or ""

@@ -22,12 +22,12 @@ NEXT = f"padding:12px 18px;margin:0 0 14px;border-left:4px solid {LIGHT['ok']};b
 WIDTH = 10  # characters of a bar in the text
 
 
-def home(folder="."):
+def home(folder=".") -> "Home":
     """Return the table of lessons of a folder: shown under a cell, printed elsewhere."""
     return Home(lessons_in(Path(folder)), Progress().read())
 
 
-def lessons_in(folder):
+def lessons_in(folder) -> list:
     """Return the lessons of a folder, in order: (number, file name, title, minutes). What is no lesson is left out."""
     found = []
     for path in sorted(folder.glob("[0-8][0-9]*_*.ipynb")):
@@ -48,7 +48,7 @@ class Home:
         self.rows = [(*lesson, *solved(lesson[0], progress)) for lesson in lessons]
 
     @property
-    def next(self):
+    def next(self) -> tuple:
         """The first lesson with something left to solve, or None; a part only when all lessons are solved."""
         open_ = [row for row in self.rows if row[4] < row[5]]
         return min(open_, key=lambda row: not row[0].isdigit(), default=None)
@@ -64,13 +64,13 @@ class Home:
 
     __repr__ = __str__
 
-    def size(self):
+    def size(self) -> str:
         """Say how many lessons and parts there are, and how long they take."""
         lessons, parts = ([row for row in self.rows if row[0].isdigit() is whole] for whole in (True, False))
         told = f"{len(lessons)} lessons, about {hours(lessons)} hours"
         return f"{told}, and {counted(parts)}, {hours(parts)} more." if parts else f"{told}."
 
-    def advice(self):
+    def advice(self) -> str:
         """Say what to do next, in a sentence."""
         if self.next is None:
             return "You have solved everything there is."
@@ -78,7 +78,7 @@ class Home:
         return f"{begun} lesson {self.next[0]}, {self.next[2].partition(':')[0]}."
 
     @property
-    def html(self):
+    def html(self) -> str:
         """The same with links and coloured bars."""
         if not self.rows:
             return f"<p>{html.escape(str(self))}</p>"
@@ -109,7 +109,7 @@ class Home:
         return {"text/plain": str(self), "text/html": self.html}
 
 
-def solved(number, progress):
+def solved(number, progress) -> tuple:
     """Count (the solved tasks of a lesson, all of them); up to lesson 13 one's own engine is one of them."""
     module = discovery.exercises_module(number)
     ids = [exercise.id for exercise in module.EXERCISES]
@@ -117,17 +117,17 @@ def solved(number, progress):
     return sum(progress.get(each, {}).get("solved") is True for each in ids), len(ids)
 
 
-def counted(parts):
+def counted(parts) -> str:
     """Say how many parts there are."""
     return "an optional part" if len(parts) == 1 else f"{len(parts)} optional parts"
 
 
-def hours(rows):
+def hours(rows) -> int:
     """Return the hours that these lessons take together."""
     return round(sum(row[3] for row in rows) / 60)
 
 
-def bar(done, all_):
+def bar(done, all_) -> str:
     """Return a bar of characters: ####......"""
     filled = done * WIDTH // all_ if all_ else 0
     return "#" * filled + "." * (WIDTH - filled)

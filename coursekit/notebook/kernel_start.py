@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 AGAIN = "Choose Run → Run All Above Selected Cell in the menu, then run this cell again."
@@ -35,14 +36,14 @@ class Survivor:
         return getattr(L, name)
 
 
-def imports_as_before(notebook):
+def imports_as_before(notebook) -> bool:
     """Tell whether a notebook is of 0.9.0 or earlier, whose exercises had other numbers."""
     with contextlib.suppress(OSError, ValueError):
         return "from course_lib.teach import" in Path(notebook).read_text(encoding="utf-8")
     return False
 
 
-def explain(error, notebook):
+def explain(error, notebook) -> str:
     """Return a sentence on a NameError, if the notebook has a cell that makes this name; otherwise nothing."""
     name = getattr(error, "name", None)
     if not name or name not in names_made_in(notebook):
@@ -50,7 +51,7 @@ def explain(error, notebook):
     return f"A cell of this notebook makes `{name}`, and has not been run since the kernel was started. {AGAIN}"
 
 
-def unread(error):
+def unread(error) -> str:
     """Return a sentence on a cell with an error in its syntax; nothing for text that a cell has compiled itself."""
     if not Path(error.filename or "").parent.name.startswith("ipykernel_"):
         return ""
@@ -62,7 +63,7 @@ def unread(error):
     return f"Python could not read {line} of this cell, so nothing in it has run, and nothing was judged. {cause}"
 
 
-def names_made_in(notebook):
+def names_made_in(notebook) -> set[str]:
     """Return the names that the code cells of a notebook bind at their top level; none where it cannot be read."""
     made = set()
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -73,7 +74,7 @@ def names_made_in(notebook):
     return made
 
 
-def bound(statements):
+def bound(statements) -> Iterator:
     """Yield the names that statements bind in the scope they stand in."""
     for statement in statements:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
@@ -86,7 +87,7 @@ def bound(statements):
                 yield part.id
 
 
-def begin(shell, notebook):
+def begin(shell, notebook) -> None:
     """Help in this shell, whose notebook has this path."""
 
     def told(shell, kind, error, traceback, tb_offset=None):
@@ -100,7 +101,7 @@ def begin(shell, notebook):
         shell.user_ns.setdefault("L", Survivor(number[1], shell.user_ns, notebook))
 
 
-def load_ipython_extension(shell):
+def load_ipython_extension(shell) -> None:
     """Called by IPython: where it runs a notebook, Jupyter says which one."""
     notebook = os.environ.get("JPY_SESSION_NAME")
     if notebook:

@@ -8,6 +8,8 @@ import functools
 import importlib
 import re
 import textwrap
+from collections.abc import Callable
+from types import ModuleType
 
 from coursekit.judge import bounds, discovery, verdicts
 from coursekit.judge import exercise as ex
@@ -21,7 +23,7 @@ BUILT = {"b": "your own engine", "10.t": "a network on your engine", "13.t": "yo
 NOTHING = object()  # "no argument given"; None is an answer that means "not attempted"
 
 
-def lesson(number, torch=None, edition=""):
+def lesson(number, torch=None, edition="") -> "Lesson":
     """Return the exercises of one lesson. `torch` names the engine for the checks (usually found by itself).
 
     edition: "0.9.0" for a notebook of that course or an earlier one: it asks exercises by the numbers they had.
@@ -39,7 +41,7 @@ def lesson(number, torch=None, edition=""):
     return Lesson(wanted, discovery.exercises_module(wanted).EXERCISES, torch)
 
 
-def in_words(method):
+def in_words(method) -> Callable:
     """Return a method that prints a sentence where it would have raised: a lesson never stops for its tools."""
 
     @functools.wraps(method)
@@ -70,14 +72,14 @@ class Lesson:
         return f"Lesson {self.number}: {', '.join(self.exercises) or 'no exercises'}"
 
     @in_words
-    def check(self, id=NOTHING, answer=NOTHING):
+    def check(self, id=NOTHING, answer=NOTHING) -> None:
         """Judge an answer: not attempted · error in your code · not yet · almost · correct."""
         exercise = self.find(id, answer, "check")
         if exercise is not None:
             show_card(cards.verdict(self.judge(exercise, answer)))
 
     @in_words
-    def predict(self, id=NOTHING, answer=NOTHING):
+    def predict(self, id=NOTHING, answer=NOTHING) -> None:
         """Judge a prediction. The first one is kept, shown by `progress()`, and judged below the next cell."""
         exercise = self.find(id, answer, "predict")
         if exercise is None:
@@ -97,12 +99,12 @@ class Lesson:
         show_card(cards.verdict(result))
 
     @property
-    def stage(self):
+    def stage(self) -> ModuleType:
         """The lesson's own helpers, the code that only feeds a chart: stage.py in its folder."""
         return discovery.import_from_lessons(f"{discovery.folder_of(self.number).name}.stage")
 
     @in_words
-    def run(self, program, *args, after=None):
+    def run(self, program, *args, after=None) -> None:
         """Call a program and show whatever comes: prints, a value, a picture or an error.
 
         after: the id of a prediction. In your copy the program waits until that prediction was made.
@@ -110,7 +112,7 @@ class Lesson:
         run(program, args, after, self.kept, self.number)
 
     @in_words
-    def build(self, lesson=None):
+    def build(self, lesson=None) -> None:
         """Judge the learner's own `my_engine.py` at this lesson's checkpoint, and draw a graph that it has made."""
         from coursekit.own_engine.judge import judge, number_of
 
@@ -124,7 +126,7 @@ class Lesson:
         if judged.result.outcome == ex.CORRECT:
             self.kept.change(judged.result.id, lambda entry: entry.update(file=judged.digest))
 
-    def tell(self, result, picture):
+    def tell(self, result, picture) -> None:
         """Remember an outcome about the learner's own engine, print it, and show what belongs to it."""
         self.results[result.id] = result
         self.remember(result)
@@ -133,21 +135,21 @@ class Lesson:
             show_picture(picture)
 
     @in_words
-    def train(self):
+    def train(self) -> None:
         """Train a network on the learner's own engine, beside ours and PyTorch's."""
         from coursekit.own_engine.training import trained
 
         self.tell(*trained())
 
     @in_words
-    def defects(self):
+    def defects(self) -> None:
         """Try the learner's own tests, `my_tests.py`, on engines in which a defect was planted."""
         from coursekit.own_engine.defects import defects
 
         self.tell(defects(), None)
 
     @in_words
-    def hint(self, id=NOTHING):
+    def hint(self, id=NOTHING) -> None:
         """Show the next hint: one a call. After the last one, the last one again."""
         if self.built(id, "program"):
             return
@@ -166,7 +168,7 @@ class Lesson:
         show_card(cards.hint(text, exercise.id, exercise.hints[:number], total))
 
     @in_words
-    def solution(self, id=NOTHING):
+    def solution(self, id=NOTHING) -> None:
         """Show a right answer, and why it is right."""
         if self.built(id, "lines_of"):
             return
@@ -183,7 +185,7 @@ class Lesson:
         )
         show_card(cards.solution(text, exercise.id, exercise.title, exercise.solution, exercise.why))
 
-    def built(self, id, what):
+    def built(self, id, what) -> bool:
         """Return True, after help with one's own engine was printed, if the id is a checkpoint's, such as "05.b"."""
         from coursekit.own_engine import hints
 
@@ -196,7 +198,7 @@ class Lesson:
         return number is not None
 
     @in_words
-    def progress(self):
+    def progress(self) -> None:
         """Show a small table: what is solved, how often it was tried, how many hints were read."""
         rows, solved = [], 0
         for exercise in self.exercises.values():
@@ -219,14 +221,14 @@ class Lesson:
                 lines.append(f"  {id:5}  {outcome!s:18}  {count(entry, 'tries'):5}  {'':5}  {title}")
         show_card(cards.table("\n".join(lines)))
 
-    def judge(self, exercise, answer):
+    def judge(self, exercise, answer) -> ex.Result:
         """Judge, remember and return the Result. A starter that nobody touched leaves no trace."""
         torch = self.torch if self.torch is not None else ex.engine_for(answer, our_engine())
         result = self.results[exercise.id] = ex.judge(exercise, answer, torch)
         self.remember(result)
         return result
 
-    def remember(self, result):
+    def remember(self, result) -> None:
         """Put an outcome into the learner's progress, unless nothing was tried."""
 
         def note(entry):
@@ -237,7 +239,7 @@ class Lesson:
         if result.outcome != ex.NOT_ATTEMPTED:
             self.kept.change(result.id, note)
 
-    def find(self, id, answer, method):
+    def find(self, id, answer, method) -> ex.Exercise | None:
         """Return the exercise with this id; None, after a sentence, when there is none or something is missing."""
         key = normal(id)
         if key not in self.exercises:
@@ -251,29 +253,29 @@ class Lesson:
             return None
         return self.exercises[key]
 
-    def ids(self):
+    def ids(self) -> str:
         return f"It has {', '.join(self.exercises)}; write one in quotes, like \"{next(iter(self.exercises), '')}\"."
 
-    def example(self, verb):
+    def example(self, verb) -> str | None:
         """Return an id that this verb takes: predictions have a p in theirs."""
         fitting = (id for id in self.exercises if (".p" in id) == (verb == "predict"))
         return next(fitting, f"{self.number}.1")
 
 
-def normal(id):
+def normal(id) -> str | None:
     """Read "7.3", " 07.3 " and "07.P1" as they are meant; anything that is not text stays as it is."""
     if not isinstance(id, str):
         return None
     return re.sub(r"^(?=\d(?!\d))", "0", id.strip().lower())
 
 
-def count(entry, key):
+def count(entry, key) -> int:
     """Return a counter in a progress entry, whatever somebody has written there by hand."""
     value = entry.get(key, 0)
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-def show_picture(picture):
+def show_picture(picture) -> None:
     """Show a picture under the cell, or its text where there is no notebook."""
     try:
         from IPython.display import display
@@ -283,5 +285,5 @@ def show_picture(picture):
         display(picture)
 
 
-def our_engine():
+def our_engine() -> ModuleType:
     return importlib.import_module("course_lib")

@@ -22,7 +22,7 @@ GRACE = 2  # seconds that a worker waits longer, before it ends by itself
 CHILD = "from coursekit.notebook.processes import be_a_worker; be_a_worker()"
 
 
-def processes(function, torch, *given, world_size=2, seconds=10):
+def processes(function, torch, *given, world_size=2, seconds=10) -> list | None:
     """Run `function(torch, group, *given)` in processes of their own and print what they printed, rank by rank.
 
     What is given, and what the function returns, are lists, dictionaries, numbers and texts. Returns the list of what
@@ -58,7 +58,7 @@ def processes(function, torch, *given, world_size=2, seconds=10):
     return None if returned == [None] * world_size else returned
 
 
-def carry_messages(workers, seconds):
+def carry_messages(workers, seconds) -> dict:
     """Pass messages on until all are done; {rank: its last message, with what it printed and returned}."""
     arrived, done, waiting, post, starting = queue.Queue(), {}, {}, {}, set(range(len(workers)))
     end = time.monotonic() + START
@@ -95,7 +95,7 @@ def carry_messages(workers, seconds):
     return done
 
 
-def answer_whoever_can_go_on(workers, waiting, post):
+def answer_whoever_can_go_on(workers, waiting, post) -> None:
     """Let a receiver go on when there is post for it; a sum or a broadcast when every rank has called it."""
     for rank, message in list(waiting.items()):
         letters = post.get((message.get("of"), rank))
@@ -109,14 +109,14 @@ def answer_whoever_can_go_on(workers, waiting, post):
             tell(worker, result)
 
 
-def tell(worker, message):
+def tell(worker, message) -> None:
     """Write one line to a worker; one that is gone is noticed by whoever listens to it."""
     with contextlib.suppress(OSError):
         worker.stdin.write(json.dumps(message) + "\n")
         worker.stdin.flush()
 
 
-def listen(rank, stream, arrived):
+def listen(rank, stream, arrived) -> None:
     """Put a worker's messages into the queue, and None when it has ended."""
     try:
         for line in stream:
@@ -132,23 +132,23 @@ class Group:
     def __init__(self, rank, world_size, stream):
         self.rank, self.world_size, self.stream = rank, world_size, stream
 
-    def all_reduce(self, tensor):
+    def all_reduce(self, tensor) -> None:
         """Write into `tensor` the sum over all ranks. As in PyTorch, no version counter counts it."""
         self.exchange(tensor, what="all_reduce", values=numbers_of(tensor))
 
-    def broadcast(self, tensor):
+    def broadcast(self, tensor) -> None:
         """Write into `tensor` the numbers of rank 0. As in PyTorch, no version counter counts it."""
         self.exchange(tensor, what="broadcast", values=numbers_of(tensor))
 
-    def send(self, tensor, to):
+    def send(self, tensor, to) -> None:
         """Send the numbers of `tensor` to another rank, and go on at once."""
         self.post(what="send", to=to, values=numbers_of(tensor))
 
-    def receive(self, tensor, of):
+    def receive(self, tensor, of) -> None:
         """Wait for numbers from another rank, and write them into `tensor`."""
         self.exchange(tensor, what="receive", of=of)
 
-    def exchange(self, tensor, **message):
+    def exchange(self, tensor, **message) -> None:
         self.post(**message)
         line = sys.stdin.readline()
         if not line:
@@ -156,17 +156,17 @@ class Group:
         into = tensor.data
         into.copy_(into.new_tensor(json.loads(line)).reshape(tensor.shape))
 
-    def post(self, **message):
+    def post(self, **message) -> None:
         self.stream.write(json.dumps(message) + "\n")
         self.stream.flush()
 
 
-def numbers_of(tensor):
+def numbers_of(tensor) -> list:
     """Return the numbers of a tensor in one list."""
     return tensor.detach().reshape(-1).tolist()
 
 
-def be_a_worker():
+def be_a_worker() -> None:
     """Live as a worker: read the job, say that it is ready, wait for all to be so, run the job, say what came out.
 
     It ends by itself when its time has been over for GRACE seconds.

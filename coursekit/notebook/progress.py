@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from coursekit.judge.moved import carried_over
@@ -22,7 +23,7 @@ FORMAT = 2  # 1 had the numbers of 0.9.0; see judge/moved.py
 LOCK_PATIENCE = 2.0  # seconds; a lock older than this was left behind by a process that died
 
 
-def location():
+def location() -> Path:
     """Return where the progress file is, or will be, for a notebook that runs in the current folder."""
     chosen = os.environ.get("COURSE_PROGRESS", "").strip()
     path = Path(chosen).expanduser() if chosen else Path.cwd() / NAME
@@ -38,11 +39,11 @@ class Progress:
         self.said = set()
         self.unsaved = {}  # entries that could not be written
 
-    def entry(self, exercise_id):
+    def entry(self, exercise_id) -> dict:
         """Return what is known about one exercise: a dict, empty when nothing is."""
         return {**self.read().get(exercise_id, {}), **self.unsaved.get(exercise_id, {})}
 
-    def change(self, exercise_id, change):
+    def change(self, exercise_id, change) -> dict:
         """Give `change` the newest entry (a dict, to be changed in place) and write it. Returns the entry."""
         with self.locked():
             entries = self.read()
@@ -61,7 +62,7 @@ class Progress:
                 )
         return entry
 
-    def read(self):
+    def read(self) -> dict:
         """Return all entries of the file. A broken file is moved aside, with a sentence, and counts as empty."""
         try:
             text = self.path.read_text(encoding="utf-8")
@@ -81,7 +82,7 @@ class Progress:
             pass
         return self.move_aside()
 
-    def write(self, entries):
+    def write(self, entries) -> None:
         """Replace the file in one step by one that holds these entries."""
         text = json.dumps({"format": FORMAT, "exercises": dict(sorted(entries.items()))}, indent=1)
         temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
@@ -93,7 +94,7 @@ class Progress:
                 temporary.unlink()
             raise
 
-    def move_aside(self):
+    def move_aside(self) -> dict:
         """Keep the broken file under a new name beside the old one."""
         for number in range(1, 1000):
             kept = self.path.with_name(f"{self.path.stem}.broken-{number}{self.path.suffix}")
@@ -112,7 +113,7 @@ class Progress:
         return {}
 
     @contextlib.contextmanager
-    def locked(self):
+    def locked(self) -> Iterator:
         """Hold the lock file, so that another notebook's change does not come between reading and writing.
 
         Written by hand, and not with filelock: a lesson runs with NumPy alone, in the browser, too.
@@ -141,12 +142,12 @@ class Progress:
                 with contextlib.suppress(OSError):
                     lock.unlink()
 
-    def say_once(self, sentence):
+    def say_once(self, sentence) -> None:
         if sentence not in self.said:
             self.said.add(sentence)
             self.say(sentence)
 
 
-def reason(error):
+def reason(error) -> str | None:
     """Give the reason in the system's words, without the path, which would differ from machine to machine."""
     return getattr(error, "strerror", None) or str(error)

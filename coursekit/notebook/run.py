@@ -28,13 +28,13 @@ PREDICT_FIRST = (
 )
 
 
-def published():
+def published() -> bool:
     """Tell whether this notebook is one of notebooks/, built, tested and put on the site, and no learner's copy."""
     here = Path.cwd()
     return here.name == "notebooks" and (here.parent / "lessons").is_dir()
 
 
-def run(program, args, after, kept, number):
+def run(program, args, after, kept, number) -> None:
     """Run a program for `L.run`. kept: the learner's progress; number: the lesson's."""
     if after is not None and not published():
         entry = kept.entry(after)
@@ -66,7 +66,7 @@ def call_text(program, args) -> str:
     return f"{called}({', '.join(map(argument, args))})"
 
 
-def outcome(program, args):
+def outcome(program, args) -> tuple:
     """Run it: (what it returned if that is a picture, what it printed or returned as text, its error in a line)."""
     printed, shown, end, error = io.StringIO(), [], [], ""
     with warnings.catch_warnings(record=True) as warned:
@@ -86,7 +86,7 @@ def outcome(program, args):
     return shown, "\n".join(filter(None, [*dict.fromkeys(said), printed.getvalue().rstrip(), *end])), error
 
 
-def in_short(warning):
+def in_short(warning) -> str:
     """Shorten a warning to its name and first sentence: PyTorch adds advice, and the place in its C++ that gave it."""
     text = one_line(warning)
     first = re.split(r"(?<=[.!?]) ", text)[0]
@@ -97,7 +97,7 @@ def in_short(warning):
 ANOMALY = re.compile(r"(Error detected in|\s*Previous calculation was induced by) ")
 
 
-def card(title, text, error):
+def card(title, text, error) -> cards.Card:
     """Return the card of an outcome: the call, what it printed or returned, and its error."""
     parts = [f'<div class="ck-soft"><code style="{cards.CODE}">{html.escape(title)}</code></div>']
     if text:
@@ -108,7 +108,7 @@ def card(title, text, error):
     return cards.Card("\n".join(filter(None, [text, error])), cards.paper(colour, *parts))
 
 
-def told_below(number, after):
+def told_below(number, after) -> str:
     """Find the texts with the tag `tells` of the cell that is running: they stand below it in the lesson."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     folder = folder_of(number)
@@ -120,7 +120,7 @@ def told_below(number, after):
     return "\n\n".join(texts.get(here, []))
 
 
-def telling(path, after):
+def telling(path, after) -> dict:
     """Return {the line with L.run( of a cell after this prediction: the texts with the tag `tells` below that cell}."""
     found, line = {}, None
     for cell in cells_of(path.read_text(encoding="utf-8")):
@@ -135,7 +135,7 @@ def telling(path, after):
     return found
 
 
-def markdown(text):
+def markdown(text) -> object:
     """Mark a text as Markdown, for a notebook to show. (IPython has a class for it, with no text for terminals.)"""
     from IPython.display import Markdown
 
@@ -144,6 +144,6 @@ def markdown(text):
     return shown
 
 
-def call_in(source):
+def call_in(source) -> str | None:
     """Find the first line of a cell in which L.run is called, by which a cell is known that a learner has added to."""
     return next((line.strip() for line in source.splitlines() if "L.run(" in line), "")

@@ -7,7 +7,7 @@ NOW (what the engine can do after the lesson), often a `picture`, wrong engines 
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +18,7 @@ written = None  # while a program runs under `printing`: the texts that it has p
 
 
 @contextlib.contextmanager
-def printing():
+def printing() -> Iterator:
     """Gather what the programs print. What an engine prints itself, to find a mistake, is not among it."""
     global written
     before, written = written, []
@@ -28,7 +28,7 @@ def printing():
         written = before
 
 
-def print(*words, end="\n"):
+def print(*words, end="\n") -> None:
     """Print a line of a program, for `printing` to gather."""
     written.append(" ".join(map(str, words)) + end)
 
@@ -46,7 +46,7 @@ def programs() -> dict[int, Callable[[Any], None]]:
     return {number: getattr(piece, f"lesson_{number:02d}") for number, piece in pieces().items()}
 
 
-def picture(torch, lesson):
+def picture(torch, lesson) -> tuple:
     """Return a result whose graph shows what the lesson has added, the names of its tensors, the program in words."""
     own = getattr(pieces()[lesson], "picture", None)
     if own is not None:

@@ -58,11 +58,11 @@ DEFECTS = (
 
 
 @functools.cache
-def right_engine():
+def right_engine() -> str:
     return stages.stage(stages.LAST)
 
 
-def defects(path=None):
+def defects(path=None) -> ex.Result:
     """Return the Result for the learner's tests. Raises nothing, and always ends within seconds."""
     try:
         source = (Path(NAME) if path is None else Path(path)).read_text(encoding="utf-8-sig")
@@ -84,7 +84,7 @@ def defects(path=None):
     return result_of(tests, others)
 
 
-def load(source):
+def load(source) -> tuple:
     """Return (test functions of the file in order, names of its other functions that could be meant as tests)."""
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     module = types.ModuleType("my_tests")
@@ -94,12 +94,12 @@ def load(source):
     return tests, [name for name, each in functions.items() if each not in tests and takes_an_engine(each)]
 
 
-def takes_an_engine(function):
+def takes_an_engine(function) -> bool:
     """Return True for a function of this file whose only argument may be the engine."""
     return function.__module__ == "my_tests" and list(inspect.signature(function).parameters) == ["torch"]
 
 
-def result_of(tests, others=()):
+def result_of(tests, others=()) -> ex.Result:
     """Try the tests on the right engine, then on each with a defect. `others` are named: their names say no test."""
     end = time.process_time() + SECONDS
     unfit = {}
@@ -129,19 +129,19 @@ def result_of(tests, others=()):
     return ex.Result(IDENT, ex.CORRECT, text, rows)
 
 
-def said(error):
+def said(error) -> str:
     """Say what a test raised."""
     if isinstance(error, bounds.TimeUp):
         return f"it had not ended after {EACH:g} seconds."
     return "its assert does not hold." if type(error) is AssertionError and not str(error) else ex.error_text(error)
 
 
-def found_by(tests, engine, end):
+def found_by(tests, engine, end) -> str | None:
     """Return the name of the first test that fails on this engine; None when all of them pass."""
     return next((test.__name__ for test in tests if error_of(test, engine, end) is not None), None)
 
 
-def error_of(test, engine, end):
+def error_of(test, engine, end) -> Exception | None:
     """Run one test on a fresh engine; return what it raises, None when it passes or no time is left."""
     left = end - time.process_time()
     if left <= 0:

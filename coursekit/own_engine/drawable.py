@@ -9,6 +9,7 @@ import functools
 import inspect
 import itertools
 import math
+from types import ModuleType
 
 
 class Storage:
@@ -19,7 +20,7 @@ class Storage:
             array = array.base
         self.array = array
 
-    def data_ptr(self):
+    def data_ptr(self) -> int:
         return self.array.__array_interface__["data"][0]
 
 
@@ -36,13 +37,13 @@ class Slot:
         self.is_freed = self.data is None
 
 
-def slots_of(node):
+def slots_of(node) -> dict:
     """List what a node has saved; a learner may keep it elsewhere, and then no slots are drawn."""
     saved = getattr(node, "saved", None)
     return saved if isinstance(saved, dict) else {}
 
 
-def held(node, tensor_class):
+def held(node, tensor_class) -> dict:
     """Find {name: tensor} of all that a node holds: in fields, in dicts and lists, in what its rule closes over."""
     found = {}
 
@@ -67,18 +68,18 @@ def held(node, tensor_class):
     return found
 
 
-def slot_names(node):
+def slot_names(node) -> dict:
     """Map a slot's name in a picture to the name under which the node saved it; a custom Function's have numbers."""
     return {f"saved_tensors[{key}]" if isinstance(key, int) else str(key): key for key in slots_of(node)}
 
 
-def slot_of(node, name):
+def slot_of(node, name) -> Slot | None:
     """Return the slot of this name, or None if the node had no use for it."""
     names = slot_names(node)
     return Slot(node.saved[names[name]], node) if name in names else None
 
 
-def drawable(engine):
+def drawable(engine) -> ModuleType:
     """Teach an engine, which has made no node yet, the names that a picture asks for. Returns the engine."""
     tensor, node = engine.Tensor, engine.Node
     tensor.grad_fn = tensor.version = None  # for the class; every tensor sets its own
@@ -99,7 +100,7 @@ def drawable(engine):
     return engine
 
 
-def count_nodes(node):
+def count_nodes(node) -> None:
     """Have each node know the order in which it was made, whatever name, or none, the learner has given to that."""
     begin, numbers = node.__init__, itertools.count()
 
@@ -112,7 +113,7 @@ def count_nodes(node):
     node._sequence_nr = lambda self: math.inf if hasattr(self, "variable") else self.made_as
 
 
-def show_slots(engine, root):
+def show_slots(engine, root) -> bool:
     """Name the slots of the nodes behind a tensor. Before lesson 06 wraps what is saved: whatever a node holds.
 
     A picture has one box for a leaf. Before lesson 05 a leaf gets an accumulator for each use; they are drawn as one.

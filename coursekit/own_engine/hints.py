@@ -9,20 +9,20 @@ from coursekit.judge import exercise as ex
 from coursekit.own_engine import checkpoints, stages
 
 
-def number_in(id):
+def number_in(id) -> int | None:
     """5 for "05.b"; None for what names no checkpoint."""
     found = re.fullmatch(r"(\d\d?)\.b", str(id).strip().lower())
     return int(found[1]) if found and int(found[1]) in checkpoints.programs() else None
 
 
-def program(number):
+def program(number) -> str:
     """Show the program that your engine has to run, for a checkpoint that is not passed."""
     lines = inspect.getsource(checkpoints.programs()[number]).splitlines()
     text = f"{number:02d}.b   hint 1 of 1 — your engine is given to this program as `torch`, and should print what "
     return ex.wrap(text + "PyTorch prints.", first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT)
 
 
-def lines_of(number):
+def lines_of(number) -> str:
     """List what the lesson adds to the reference (+) and takes out of it (-), with a line or two around it."""
     if number not in range(stages.LAST + 1):
         return f"{number:02d}.b   lesson {number:02d} adds no line to the engine."

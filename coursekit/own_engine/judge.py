@@ -17,8 +17,10 @@ import os
 import sys
 import types
 from collections import namedtuple
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType, ModuleType
 
 from coursekit.judge import bounds
 from coursekit.judge import exercise as ex
@@ -59,7 +61,7 @@ class Look:
     stretch: bool | None = None  # whether it does what the stretch of lesson 08 asks for; None if it does not try
 
 
-def judge(lesson, path=None, torch=None, passed=None):
+def judge(lesson, path=None, torch=None, passed=None) -> Judged:
     """Judged for the file at the checkpoint of a lesson; raises nothing, and always ends within seconds.
 
     torch: the engine that says what is right. passed: {lesson: digest of the file that passed its checkpoint}.
@@ -86,7 +88,7 @@ def judge(lesson, path=None, torch=None, passed=None):
     return Judged(result, picture, digest)
 
 
-def number_of(lesson):
+def number_of(lesson) -> int | None:
     """5, "5" and "05" mean the checkpoint of lesson 05; None for what means none."""
     try:
         number = int(lesson)
@@ -95,17 +97,17 @@ def number_of(lesson):
     return number if number in checkpoints.programs() else None
 
 
-def lessons_up_to(lesson):
+def lessons_up_to(lesson) -> list[int]:
     return [number for number in checkpoints.programs() if number <= lesson]
 
 
-def how_to_begin(lesson):
+def how_to_begin(lesson) -> list[str]:
     """Return the commands that write a file, one a line."""
     begin = f"{CELL}()  # its beginning" if IN_A_BROWSER else f"{COMMAND}                   its beginning"
     return [f"    {begin}"] + catch_up(lesson)
 
 
-def catch_up(lesson):
+def catch_up(lesson) -> list[str]:
     """Return the command that writes what comes before a lesson; [] before lesson 01."""
     before = min(lesson - 1, stages.LAST)
     what = "lesson 00 builds" if before == 0 else f"lessons 00 to {before:02d} build"
@@ -117,7 +119,7 @@ def catch_up(lesson):
 
 
 @functools.lru_cache(maxsize=32)
-def digest_of(source):
+def digest_of(source) -> str:
     """By what a file is known: its code, whatever its comments and blank lines are; its text where it is no code."""
     try:
         text = ast.dump(ast.parse(source))
@@ -127,12 +129,12 @@ def digest_of(source):
 
 
 @functools.lru_cache(maxsize=1)
-def compiled(source):
+def compiled(source) -> CodeType:
     linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
     return compile(source, FILE, "exec", dont_inherit=True)
 
 
-def looked(source, lesson, torch, passed):
+def looked(source, lesson, torch, passed) -> tuple:
     """Return (what was seen of the engine, how the look ended), within bounds."""
     look = Look()
     with as_it_was():
@@ -141,7 +143,7 @@ def looked(source, lesson, torch, passed):
 
 
 @contextlib.contextmanager
-def as_it_was():
+def as_it_was() -> Iterator:
     """Put back what `bounds` does not look after: the working folder, and whether garbage is collected."""
     folder, collecting = os.getcwd(), gc.isenabled()
     try:
@@ -151,7 +153,7 @@ def as_it_was():
         (gc.enable if collecting else gc.disable)()
 
 
-def load(source):
+def load(source) -> ModuleType:
     """Read the engine as a module of its own. (While it is read it can be found by its name, which dataclasses do.)"""
     module, before = types.ModuleType("my_engine"), sys.modules.get("my_engine")
     sys.modules["my_engine"] = module
@@ -166,17 +168,17 @@ def load(source):
 
 
 @functools.cache
-def wanted(number, torch):
+def wanted(number, torch) -> str:
     """Return the expected output of a lesson's program."""
     return printed(checkpoints.programs()[number], torch).value
 
 
-def learn_what_is_right(lesson, torch):
+def learn_what_is_right(lesson, torch) -> None:
     """Have all answers before the clock runs; whatever the learner has switched off in this engine, it is on here."""
     bounds.run(lambda: [wanted(number, torch) for number in lessons_up_to(lesson)], [torch], seconds=60.0)
 
 
-def printed(program, torch):
+def printed(program, torch) -> bounds.Ran:
     """Return a Ran whose value is what the program printed (not the engine itself); its error, if it raised one."""
     ran = bounds.Ran()
     with checkpoints.printing() as lines:
@@ -188,7 +190,7 @@ def printed(program, torch):
     return ran
 
 
-def look_at(source, lesson, torch, passed, look):
+def look_at(source, lesson, torch, passed, look) -> None:
     """Ask for the mistake that would never end, run all programs, then ask for the other mistakes, newest first."""
     load(source)
     look.doing = "a small program still ran"
@@ -216,7 +218,7 @@ def look_at(source, lesson, torch, passed, look):
         look.half = look.differs[2].value == printed(half, torch).value
 
 
-def ask(source, lesson, look, mistakes):
+def ask(source, lesson, look, mistakes) -> None:
     """Note the first mistake that the engine shows, of this lesson or one before. Each is asked of a fresh engine."""
     for each in mistakes:
         with contextlib.suppress(Exception):  # an engine that cannot be asked does not show it
@@ -226,7 +228,7 @@ def ask(source, lesson, look, mistakes):
                 return
 
 
-def comes_first(lesson, look, passed):
+def comes_first(lesson, look, passed) -> int:
     """Return the lesson to speak about: one before this whose checkpoint was never passed, or else this one."""
     return min([number for number in look.differs if number not in passed] + [lesson])
 
@@ -234,7 +236,7 @@ def comes_first(lesson, look, passed):
 # --------------------------------------------------------------------------------------- in words
 
 
-def result_of(ident, lesson, look, ran, torch, passed, digest):
+def result_of(ident, lesson, look, ran, torch, passed, digest) -> ex.Result:
     """From what was seen to a Result."""
     if ran.error is None and not look.mistake and not look.differs:
         now = checkpoints.pieces()[lesson].NOW
@@ -263,12 +265,12 @@ def result_of(ident, lesson, look, ran, torch, passed, digest):
     return result_of_difference(ident, lesson, number, program, look.differs[number], torch, passed)
 
 
-def same_error(one, other):
+def same_error(one, other) -> bool:
     """Tell whether two programs stop for one reason, which then is no matter of a lesson."""
     return other is not None and one.error is not None and ex.error_text(one.error) == ex.error_text(other.error)
 
 
-def lesson_of(digest, lesson, passed):
+def lesson_of(digest, lesson, passed) -> int | None:
     """Return the lesson after which the file was just as it is now; None when it is nobody's known file."""
     before = range(min(lesson, stages.LAST + 1))
     known = [number for number in before if passed.get(number) == digest]
@@ -276,7 +278,7 @@ def lesson_of(digest, lesson, passed):
     return max(known, default=None)
 
 
-def unchanged(ident, lesson, done):
+def unchanged(ident, lesson, done) -> ex.Result:
     """Say that nothing was written since an earlier lesson."""
     text = f"{NAME} is as it was after lesson {done:02d}. "
     if done == lesson - 1:
@@ -286,7 +288,7 @@ def unchanged(ident, lesson, done):
     return ex.Result(ident, ex.NOT_ATTEMPTED, text, catch_up(lesson))
 
 
-def lead_and_more(number, lesson, passed):
+def lead_and_more(number, lesson, passed) -> tuple:
     """Return the words before a sentence about another lesson than this one, and the way to skip that lesson."""
     if number == lesson:
         return "", []
@@ -295,7 +297,7 @@ def lead_and_more(number, lesson, passed):
     return f"something from lesson {number:02d} comes first: ", ["To skip it:", *catch_up(lesson)]
 
 
-def result_of_difference(ident, lesson, number, program, got, torch, passed):
+def result_of_difference(ident, lesson, number, program, got, torch, passed) -> ex.Result:
     """Tell what the program could not use, an error with its line, or the learner's output beside PyTorch's."""
     lead, more = lead_and_more(number, lesson, passed)
     if got.error is not None:
@@ -314,17 +316,17 @@ def result_of_difference(ident, lesson, number, program, got, torch, passed):
     return ex.Result(ident, ex.NOT_YET, text, [*details, *more, show_program(number)])
 
 
-def show_program(number):
+def show_program(number) -> str:
     return f'L.hint("{number:02d}.b") shows the program.'
 
 
-def lines_of(lines, places, most=8):
+def lines_of(lines, places, most=8) -> list[str]:
     """Return the lines of an output at these places."""
     shown = [f"  line {at + 1}:  {lines[at][: ex.WIDTH]}" for at in places if at < len(lines)] or ["  (nothing)"]
     return shown[:most] + ["  …"] * (len(shown) > most)
 
 
-def details_of_error(error):
+def details_of_error(error) -> list[str]:
     """Return the line of the learner's file, and what usually helps."""
     with contextlib.suppress(Exception):
         for kind, fragment, sentence in ex.HELP:
@@ -333,7 +335,7 @@ def details_of_error(error):
     return place_of(error)
 
 
-def place_of(error, file=FILE):
+def place_of(error, file=FILE) -> list[str]:
     """Return [] or one line: where in a learner's file the error was raised."""
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == file else None
     for step in ex.steps(error):
@@ -341,13 +343,13 @@ def place_of(error, file=FILE):
     return [f"line {line} of {file[1:-1]}:  {linecache.getline(file, line).strip()[: ex.WIDTH]}"] if line else []
 
 
-def line_of(error, file):
+def line_of(error, file) -> list[str]:
     """Return [] or one line: the last line of a file of ours that the error came through."""
     found = [step.tb_lineno for step in ex.steps(error) if step.tb_frame.f_code.co_filename == file]
     return [f"in this line:  {linecache.getline(file, found[-1]).strip()[: ex.WIDTH]}"] if found else []
 
 
-def picture_of(lesson, source, result):
+def picture_of(lesson, source, result) -> object:
     """Return the learner's own graph, drawn; or None, and a sentence among the result's details."""
     from backscope.pictures.draw import draw
 

@@ -29,15 +29,15 @@ class Mistake:
     only: bool = False  # to be asked at its own lesson only: files that passed before it was recorded stay passed
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.seen.__name__
 
-    def engine(self):
+    def engine(self) -> str:
         """Return the text of the engine that makes the mistake."""
         return edited(stages.stage(self.lesson), self.edits)
 
 
-def edited(text, edits):
+def edited(text, edits) -> str:
     """Return the text with each pair's old part, which stands in it once, replaced by the new one."""
     for old, new in edits:
         if text.count(old) != 1:
@@ -49,7 +49,7 @@ def edited(text, edits):
 MISTAKES = []
 
 
-def mistake(lesson, says, *edits, first=False, only=False):
+def mistake(lesson, says, *edits, first=False, only=False) -> Callable:
     """Record the function below as the sign of a mistake."""
 
     def record(seen):
@@ -60,17 +60,17 @@ def mistake(lesson, says, *edits, first=False, only=False):
 
 
 @functools.cache
-def known():
+def known() -> list:
     """Return all mistakes that have a name, those of the last lesson first."""
     checkpoints.pieces()
     return sorted(MISTAKES, key=lambda each: -each.lesson)
 
 
-def leaf(torch, value=2.0):
+def leaf(torch, value=2.0) -> object:
     return torch.tensor(value, requires_grad=True)
 
 
-def raises(words, work):
+def raises(words, work) -> bool:
     """Tell whether the work raises a RuntimeError with these words."""
     try:
         work()
@@ -79,12 +79,12 @@ def raises(words, work):
     return False
 
 
-def runs(work):
+def runs(work) -> bool:
     """Tell whether the work raises no RuntimeError at all."""
     return not raises("", work)
 
 
-def in_a_ring(make):
+def in_a_ring(make) -> bool:
     """Tell whether the node of the tensor that `make` gives lives on without the tensor, until garbage is collected."""
     enabled = gc.isenabled()
     gc.disable()
@@ -100,7 +100,7 @@ def in_a_ring(make):
             gc.enable()
 
 
-def keeps(torch, compute):
+def keeps(torch, compute) -> bool:
     """Tell whether the graph of what is computed from a result keeps that result alive."""
     h = leaf(torch) * leaf(torch)
     y, look = compute(h), weakref.ref(h)
@@ -111,7 +111,7 @@ def keeps(torch, compute):
     return left and look() is None  # it was the graph that held it
 
 
-def overwritten(torch):
+def overwritten(torch) -> None:
     """backward after `h * h` has saved h and h was overwritten."""
     h = leaf(torch, [1.0, 2.0]) * 1.0
     y = (h * h).sum()
@@ -119,7 +119,7 @@ def overwritten(torch):
     y.backward()
 
 
-def writes_to_a_new_array(torch):
+def writes_to_a_new_array(torch) -> bool:
     """Tell whether `mul_` gives the tensor other memory, which a tensor that shared it does not see."""
     x = torch.tensor([1.0, 2.0])
     other = x.detach()

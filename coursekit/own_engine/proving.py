@@ -16,16 +16,16 @@ FEWEST = 3  # wrong engines that a checkpoint names
 LESSONS = range(stages.LAST + 1)  # those that add lines
 
 
-def has_checkpoint(number):
+def has_checkpoint(number) -> bool:
     """Tell whether the lesson of this number, "05", adds lines to the learner's engine; a part, "05b", adds none."""
     return number.isdigit() and int(number) in LESSONS
 
 
-def wrong_engines(number):
+def wrong_engines(number) -> list:
     return [each for each in known() if each.lesson == number]
 
 
-def others(number):
+def others(number) -> list[str]:
     """Return [(what is other, text)] for the right engines that are built in another way than the stage."""
     piece, stage = checkpoints.pieces()[number], stages.stage(number)
     texts = [(what, edited(stage, edits)) for what, edits in piece.RIGHT]
@@ -34,7 +34,7 @@ def others(number):
     return texts + list(getattr(piece, "WHOLE", ()))
 
 
-def record_complaints(number):
+def record_complaints(number) -> list[str]:
     """List what is wrong with a checkpoint as it is written: sentences, or []."""
     said, wrong = [], wrong_engines(number)
     if len(wrong) < FEWEST:
@@ -48,7 +48,7 @@ def record_complaints(number):
     return said
 
 
-def engine_complaints(number, torch, like=None):
+def engine_complaints(number, torch, like=None) -> list[str]:
     """List what the judge gets wrong when `torch` says what is right: sentences, or [].
 
     like: an engine on which this was proved; then it is enough that both say the same of what is right.

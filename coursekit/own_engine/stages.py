@@ -29,7 +29,7 @@ BEGIN_HERE = """
 
 
 @cache
-def lines():
+def lines() -> list:
     """Return all lines of the text, as (words, first lesson, last lesson, variant)."""
     found, lesson = [], 0
     for raw in TEXT.read_text(encoding="utf-8").splitlines():
@@ -41,7 +41,7 @@ def lines():
     return found
 
 
-def stage(lesson, views=False):
+def stage(lesson, views=False) -> str:
     """Write `my_engine.py` as after a lesson; `views`: with the stretch of lesson 08. ValueError for no lesson."""
     if lesson not in range(LAST + 1):
         raise ValueError(f"no stage {lesson!r}: the engine grows in lessons 00 to {LAST}")
@@ -52,7 +52,7 @@ def stage(lesson, views=False):
     return text.rstrip() + "\n"
 
 
-def write(lesson=None):
+def write(lesson=None) -> None:
     """Write `my_engine.py` as it is after a lesson, or its beginning, and keep what was there under another name.
 
     For the course in a browser, where there is no terminal; elsewhere `course.py my-engine` does it.
@@ -69,6 +69,6 @@ def write(lesson=None):
     print(f"{NAME} is now {what}.{said}")
 
 
-def start():
+def start() -> str:
     """Return the text that a learner begins with: a box around an array, and nothing that knows about gradients."""
     return stage(0).partition(GIVEN_UP_TO)[0].rstrip() + "\n" + BEGIN_HERE

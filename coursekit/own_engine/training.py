@@ -40,7 +40,7 @@ class Course:
     scores: object = None  # what the network says on a grid of points, for the picture
 
 
-def train(torch, course):
+def train(torch, course) -> Course:
     """Return the training loop of lesson 10. Everything in it has PyTorch's names."""
     x, t = torch.tensor(POINTS), torch.tensor(TARGETS)
     W1 = torch.tensor([[math.sin(3.0 * i + j) for j in range(8)] for i in range(2)], requires_grad=True)
@@ -63,13 +63,13 @@ def train(torch, course):
     return course
 
 
-def grid():
+def grid() -> np.ndarray:
     """Return the points at which the picture asks the network."""
     return np.array([[i / 16, j / 16] for j in range(-16, 25) for i in range(-22, 39)])
 
 
 @functools.cache
-def course_of(name):
+def course_of(name) -> Course | None:
     """Return the run on course_lib or torch; None where it is not installed."""
     if importlib.util.find_spec(name) is None:
         return None
@@ -77,12 +77,12 @@ def course_of(name):
     return bounds.run(lambda: train(module, Course()), [module], seconds=60.0).value
 
 
-def trained_on(source, course):
+def trained_on(source, course) -> Course:
     """Return the run on an engine of this source."""
     return train(judging.load(source), course)
 
 
-def trained(path=None):
+def trained(path=None) -> tuple:
     """Return (a Result, a Training or None): the learner's engine runs the loop. Raises nothing."""
     ident = "10.t"
     try:
@@ -104,7 +104,7 @@ def trained(path=None):
     return result, Training({"yours": mine, **courses}) if result.outcome == ex.CORRECT else None
 
 
-def result_of(ident, ran, mine, courses):
+def result_of(ident, ran, mine, courses) -> ex.Result:
     """From a run to a Result."""
     right = courses["course_lib"]
     if (step := first_difference(mine, right)) is not None:
@@ -127,12 +127,12 @@ def result_of(ident, ran, mine, courses):
     return ex.Result(ident, ex.CORRECT, text)
 
 
-def largest_difference(one, other):
+def largest_difference(one, other) -> float:
     pairs = zip(one.grads, other.grads, strict=True)
     return max(np.abs(a - b).max() for mine, theirs in pairs for a, b in zip(mine, theirs, strict=True))
 
 
-def first_difference(mine, right):
+def first_difference(mine, right) -> int | None:
     """Return the first round in which a loss or a gradient is not what it should be."""
     for step, loss in enumerate(mine.losses):
         if not np.isclose(loss, right.losses[step], rtol=CLOSE, atol=CLOSE):
@@ -142,7 +142,7 @@ def first_difference(mine, right):
     return None
 
 
-def wrong_names(mine, right):
+def wrong_names(mine, right) -> list:
     """Return the parameters whose gradients differ."""
     return [
         name for name, a, b in zip(NAMES, mine, right, strict=True)
@@ -150,7 +150,7 @@ def wrong_names(mine, right):
     ]  # fmt: skip
 
 
-def difference(ident, step, mine, right):
+def difference(ident, step, mine, right) -> ex.Result:
     """Return the round in which it went wrong, and where."""
     details = [f"the loss is {mine.losses[step]:.6g}; it should be {right.losses[step]:.6g}"]
     names = wrong_names(mine.grads[step], right.grads[step]) if step < len(mine.grads) else []
@@ -172,7 +172,7 @@ class Training:
         self.courses = courses
 
     @property
-    def text(self):
+    def text(self) -> str:
         heads = {"yours": "your engine", "course_lib": "course_lib", "torch": "PyTorch"}
         lines = ["round" + "".join(f"{heads[name]:>14}" for name in self.courses)]
         for step in range(0, ROUNDS, SHOWN):
@@ -182,7 +182,7 @@ class Training:
         return "\n".join(lines)
 
     @functools.cached_property
-    def svg(self):
+    def svg(self) -> str | None:
         """The picture as SVG text; None without matplotlib."""
         try:
             return plotted(self.courses)
@@ -190,7 +190,7 @@ class Training:
             return None
 
     @property
-    def html(self):
+    def html(self) -> str:
         table = f"<pre>{html.escape(self.text)}</pre>"
         if self.svg is None:
             return table
@@ -206,7 +206,7 @@ class Training:
         return {"text/plain": self.text, "text/html": self.html}
 
 
-def plotted(courses):
+def plotted(courses) -> str:
     """Return the two plots, side by side. ImportError without matplotlib."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG

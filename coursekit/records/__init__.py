@@ -21,7 +21,7 @@ LACKING = (
 )
 
 
-def recorded(name, program=True):
+def recorded(name, program=True) -> None:
     """Print a program for real PyTorch and what it printed there. KeyError for a name without a record."""
     lead = f"A record, made on {MADE_ON}."
     if program:
@@ -32,14 +32,14 @@ def recorded(name, program=True):
     print(folded(records()[name]))
 
 
-def again(name):
+def again(name) -> None:
     """Run the program of a record on the PyTorch of this machine and print what it prints; or say that there is
     none.
     """
     print(made(name)[name] if importlib.util.find_spec("torch") else LACKING)
 
 
-def records():
+def records() -> dict:
     """Return {name: what its program printed}, from recorded.txt."""
     found, lines = {}, FILE.read_text(encoding="utf-8").splitlines()
     for line in lines:
@@ -50,7 +50,7 @@ def records():
     return {name: "\n".join(part).strip("\n") for name, part in found.items()}
 
 
-def made(*names):
+def made(*names) -> dict:
     """Return {name: what its program prints on this machine's PyTorch}. In a process of its own, which leaves nothing
     behind.
     """
@@ -69,14 +69,14 @@ def made(*names):
     return found
 
 
-def write():
+def write() -> None:
     """Make recorded.txt anew: `python -c "from coursekit import records; records.write()"`."""
     first = "What the programs of programs.py print on real PyTorch. Written by records.write(), proved by a test.\n"
     found = made(*PROGRAMS)
     FILE.write_text(first + "".join(f"\n=== {name}\n{text}\n" for name, text in found.items()), encoding="utf-8")
 
 
-def folded(text):
+def folded(text) -> str:
     """Indented, and with long lines folded: a notebook would break them anywhere."""
     return "\n".join(
         textwrap.fill(line, WIDTH, initial_indent="    ", subsequent_indent=" " * 8, break_on_hyphens=False)
@@ -86,6 +86,6 @@ def folded(text):
     )
 
 
-def indented(text):
+def indented(text) -> str:
     """Four blanks before each line that is not empty."""
     return "\n".join("    " + line if line else "" for line in text.splitlines())

@@ -20,7 +20,7 @@ class Difference:
     program: Callable[[Any], str]
 
 
-def differences():
+def differences() -> None:
     """Print the table: what is asked, our answer, PyTorch's."""
     rows = [("asked", "course_lib", "PyTorch 2.13"), *((row.asked, row.ours, row.theirs) for row in DIFFERENCES)]
     wide = [max(len(row[i]) for row in rows) for i in range(2)]
@@ -28,7 +28,7 @@ def differences():
         print(f"{row[0]:{wide[0]}}   {row[1]:{wide[1]}}   {row[2]}")
 
 
-def names_behind(result):
+def names_behind(result) -> list:
     """Return the names of all nodes behind a result, without those of leaves; its own node comes first."""
     met = [result.grad_fn]
     for node in met:
@@ -36,7 +36,7 @@ def names_behind(result):
     return [node.name() for node in met if not hasattr(node, "variable")]
 
 
-def has(*names):
+def has(*names) -> Callable:
     """Return a program: does the library have these names, all of them or none?"""
 
     def program(torch):
@@ -51,14 +51,14 @@ def has(*names):
     return program
 
 
-def callers_gradient(torch):
+def callers_gradient(torch) -> str:
     x, given = torch.ones(2, requires_grad=True), torch.ones(2, 1)
     x.view(2, 1).backward(given)
     x.view(2, 1).backward(given)
     return "is as it was" if given.tolist() == [[1.0], [1.0]] else "has changed"
 
 
-def ring_of_pack(torch):
+def ring_of_pack(torch) -> str:
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda packed: packed):
         y = torch.ones(2, requires_grad=True).exp()
     alive = weakref.ref(y)
@@ -67,12 +67,12 @@ def ring_of_pack(torch):
     return "stays in memory" if alive() is not None else "found by the collector"
 
 
-def slot(torch):
+def slot(torch) -> str:
     node = torch.ones(2, requires_grad=True).exp().grad_fn
     return "yes" if hasattr(node._raw_saved_result, "is_freed") else "no"
 
 
-def writing_line(torch):
+def writing_line(torch) -> str:
     x = torch.ones(2, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True):
         h = x * 1
@@ -85,11 +85,11 @@ def writing_line(torch):
     return "nothing"
 
 
-def source(torch):
+def source(torch) -> str:
     return "Python: torch.mul??" if hasattr(torch.mul, "__code__") else "C++, compiled"
 
 
-def sparse_gradient(torch):
+def sparse_gradient(torch) -> str:
     try:
         table = torch.nn.Embedding(5, 2, sparse=True)
         table(torch.tensor([1])).sum().backward()
@@ -98,24 +98,24 @@ def sparse_gradient(torch):
     return "a sparse tensor" if table.weight.grad.layout is not torch.strided else "a dense tensor"
 
 
-def without_memory(torch):
+def without_memory(torch) -> str:
     try:
         return f"a tensor of shape {tuple(torch.ones(2, device='meta').shape)}"
     except (RuntimeError, NotImplementedError):
         return "refused"
 
 
-def lstm(torch):
+def lstm(torch) -> str:
     names = names_behind(torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))[0])
     return names[0] if len(names) == 1 else f"{len(names)} nodes"
 
 
-def lstm_cell(torch):
+def lstm_cell(torch) -> str:
     [name] = {name for name in names_behind(torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))[0]) if "Split" in name}
     return name
 
 
-def attention(torch):
+def attention(torch) -> str:
     q, k, v = [torch.ones(1, 1, 4, 2, requires_grad=True) for _ in range(3)]
     result = torch.nn.functional.scaled_dot_product_attention(q, k, v)
     found = len(names_behind(result))

@@ -120,7 +120,7 @@ def test_a_second_broken_file_does_not_replace_the_first(path):
 
 def test_keys_that_we_do_not_know_are_kept(path):
     """An entry written by a newer course keeps its fields."""
-    path.write_text('{"exercises": {"07.1": {"new": [1]}, "17.4": {"x": null}}}')
+    path.write_text('{"format": 2, "exercises": {"07.1": {"new": [1]}, "17.4": {"x": null}}}')
     Progress(path).change("07.1", tries)
 
     assert json.loads(path.read_text())["exercises"] == {"07.1": {"new": [1], "tries": 1}, "17.4": {"x": None}}

@@ -73,7 +73,7 @@ def test_anything_else_fails_in_words(raised, sentence, capsys):
 def test_show_takes_classes_methods_instances_and_wrappers(capsys):
     """A method is shown without its indentation; an object shows its class."""
     show(exercise.Result.render)
-    assert "\ndef render(self):\n" in capsys.readouterr().out
+    assert "\ndef render(self) -> str:\n" in capsys.readouterr().out
 
     show(exercise.Verdict("a", "b"))
     assert "\nclass Verdict:\n" in capsys.readouterr().out

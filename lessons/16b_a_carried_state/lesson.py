@@ -185,14 +185,15 @@ L.run(L.stage.learned, torch, answers, after="16b.p2")
 # 4. This learns. But the first two steps of each window cannot be answered from zeros. A third of the task is lost, and so a third of the loss remains.
 
 # %% [markdown]
-# Which of the three questions of lesson 16 would have found them? Here is the second, is the gradient the measured slope of the window's loss? First for the cell that is used in answers 2 and 4, then for that of answer 3:
+# Which of the three questions of lesson 16 would have found answers 3 and 4? The second asks whether the gradient is the measured slope of the window's loss, the third what has moved after five windows:
 
 # %% tags=["C16b.2"]
-L.run(L.stage.asked, torch, Echo)
-L.run(L.stage.asked, torch, CutInside)
+L.run(L.stage.asked, torch, *answers["2"])
+L.run(L.stage.asked, torch, *answers["3"])
+L.run(L.stage.asked, torch, *answers["4"])
 
 # %% [markdown]
-# The second question finds answer 3. It does not find answer 4: its gradients are right, for another task. Only the loss shows that. And the third question finds neither, for in both of them every weight moves.
+# The second question finds answer 3. It does not find answer 4, whose gradients are right, for another task. Only the loss shows that. And the third question finds neither, because in both of them everything moves.
 #
 # > **The rule.** Cut between the windows and not inside: `detach` every tensor of the state, where one pass ends and the next begins.
 #

@@ -1,7 +1,7 @@
 """The signal of part 16b, and what becomes of the loss."""
 
 from coursekit import chart
-from lessons.three_questions import slopes
+from lessons.three_questions import copies, moved, slopes
 
 
 def signal(torch, windows, length=6, rows=16):
@@ -50,8 +50,11 @@ def learned(torch, answers):
     return chart({"loss (means of ten windows)": lines}, "window", "loss")
 
 
-def asked(torch, kind):
-    """The second question: is a window's gradient the measured slope of its loss?"""
+def asked(torch, kind, carried):
+    """The second question: is a window's gradient the measured slope of its loss? And the third: what has moved?"""
     torch.manual_seed(0)
     model, ((window, target),) = kind(), signal(torch, 1)
-    print(slopes(torch, lambda: ((model(window, silence(torch))[0] - target) ** 2).mean(), list(model.parameters())))
+    parameters, before = list(model.parameters()), copies(model)
+    print("2.", slopes(torch, lambda: ((model(window, silence(torch))[0] - target) ** 2).mean(), parameters))
+    listened(torch, model, carried, windows=5)
+    print(f"3. moved: {len(moved(model, before))} of {len(before)} parameters")

@@ -179,8 +179,8 @@ L.run(L.stage.alive, torch, Slot.apply)
 # `L.stage.two_evenings` trains `cats` for 30 steps, then `dogs` for 30 steps, with SGD, momentum and weight decay. Before each backward it calls `optimizer.zero_grad(set_to_none=to_none)`. Here is the report as it stands, and then with the frozen head:
 
 # %%
-L.run(lambda: L.stage.two_evenings(torch, to_none=False))
-L.run(lambda: L.stage.two_evenings(torch, to_none=False, freeze=True))
+L.stage.two_evenings(torch, to_none=False)
+L.stage.two_evenings(torch, to_none=False, freeze=True)
 
 # %% [markdown]
 # The gradient is 0, and still the head moves, frozen or not. The optimizer writes into the parameter, so look at what the optimizer sees: `.grad`, and its own memory for this parameter. Here is one weight that gets a gradient in the first step and none in the seven others. Before each of those, `zero_grad(set_to_none=False)` is called.

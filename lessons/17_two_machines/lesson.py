@@ -147,7 +147,7 @@ def summed(torch, group):
 
 
 # %% [markdown]
-# Rank 0 has the weight 1, and rank 1 has the weight 2. The values of `exp` are 2.718 and 7.389, and their sum is 10.107. Like a write through `.data` (lesson 09), the write of a collective is not counted.
+# Rank 0 has the weight 1, and rank 1 has the weight 2. The values of `exp` are 2.718 and 7.389, and their sum is 10.107. Operations such as `all_reduce`, which need all ranks, are called **collectives**. Their writes are like those through `.data` (lesson 09): `all_reduce` does not count what it writes.
 #
 # **Predict.** Which gradient is printed on rank 0, and which on rank 1? Answer with a list of two, each a number or `"error"`.
 
@@ -214,9 +214,11 @@ print("one machine:", x.grad)
 # | broadcast: all get rank 0's | reduce: rank 0 gets the sum |
 # | all-gather: all get all parts | reduce-scatter: each gets the sum of its part |
 #
-# (The last line is how *FSDP* works, where each machine keeps only a part of the weights. It gathers them for forward, and each machine receives the gradient of its own part.) PyTorch has these with their nodes in `torch.distributed._functional_collectives`, and in older versions in `torch.distributed.nn.functional`.
+# (The last line is how *FSDP* works, where each machine keeps only a part of the weights. It gathers them for forward, and each machine receives the gradient of its own part.)
 #
-# > **The rule.** A collective of `torch.distributed` writes in place, without counting the write, and has no backward. Give it a tensor that no node has saved. If its result belongs to the loss, take the one with a node.
+# PyTorch has all three with such nodes in `torch.distributed.nn.functional`. Version 2.13 calls them deprecated, and names their successors in `torch.distributed._functional_collectives`. Measure before you trust one: the `broadcast` there has a node, and in 2.13 it hands back to each rank only its own gradient.
+#
+# > **The rule.** `all_reduce` and `broadcast` of `torch.distributed` write in place, count nothing, and have no backward. Give them a tensor that no node has saved. If the result belongs to the loss, take an operation with a node.
 #
 # ## What may happen between two forwards?
 #
@@ -273,7 +275,7 @@ L.run(rank_1, counted, after="17.p3")
 L.run(film, rank_1, hidden, after="17.p3")
 
 # %% [markdown] tags=["tells"]
-# The first run raised: the version check did its work. The film shows the second run, line by line.
+# The first run raised: the version check did its work. The film shows the second run. Go to its third frame.
 #
 # **Notice** what the line with `write` does. Node 2, the division of the first forward, has saved the buffer, because the slope of `w * x / size` needs it. The 2 of rank 0 goes into this memory. The film compares the numbers and reports the change. PyTorch compares only versions, and the version has not moved. So backward gives 8/2 + 1 = 5.
 #
@@ -420,10 +422,10 @@ L.check("17.3", RunningSize)
 #
 # So if a model is right on one machine and wrong on two, ask in this order:
 #
-# | ask | lesson's word for it | cure |
+# | ask | what it is called here | cure |
 # | --- | --- | --- |
 # | Do all ranks have equally many samples, or tokens? | unequal shares | weight by the counts |
-# | Is there a collective between input and loss? | a write that nobody counted | the collective with a node |
+# | Is there a collective between input and loss? | a write that was not counted | the collective with a node |
 # | Is there a buffer, and two forwards before one backward? | broadcast | switch it off, or clone |
 #
 # ## Exercises: more, if you like

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 17b · A pipeline: which weights does an older micro-batch need?
 #
-# **Your network is too large for one machine, so you cut it in two. Now one machine always waits for the other: you pay for two, and get the speed of one. The cure is known. Cut the batch into small pieces, and let each machine update its weights as soon as a gradient comes back. Now both are always busy. And nobody can say any more which network your gradients belong to.**
+# **Your network is too large for one machine, so you cut it in two. Now one machine always waits for the other: you pay for two, and get the speed of one. The cure is known. Cut the batch into small pieces, and let each machine update its weights as soon as a gradient comes back. Now both are always busy. But which network do your gradients belong to now?**
 #
 # No later lesson needs this part. It runs a pipeline in two real processes, first with one step of the weights for each batch, and then with steps in between.
 #
@@ -97,7 +97,9 @@ def pipeline(torch, group, step):
             with torch.no_grad():
                 for w, g in zip((a, b), grads, strict=True):
                     (w.data if step == ".data" else w).sub_(g)
-    print(f"stage {group.rank}: at most {most} under way, gradients added up {total}")
+    print(f"stage {group.rank}: at most {most} under way")
+    if group.rank == 0:
+        print("gradients added up:", total)
 
 
 # %% [markdown]
@@ -141,7 +143,7 @@ L.check("17b.1", turns_of)
 # %% [markdown]
 # ## And if the weights are updated in between?
 #
-# At both ends of the picture stages wait, and that happens once for each step of the weights. **PipeDream** (2019) keeps the pipeline full: each stage updates its weights after each of its backwards, and goes on with the next micro-batch. Nobody waits for the end of a batch.
+# At both ends of the picture stages wait, and that happens once for each step of the weights. **PipeDream** (2019) keeps the pipeline full: each stage updates its weights after each of its backwards, and goes on with the next micro-batch. No stage waits for the end of a batch.
 #
 # Now `step` says how the weights are updated after each backward: with `sub_`; with `.data.sub_`; or with `sub_`, while each micro-batch computes with copies of the weights, made in its forward. The step is 1 · gradient.
 #

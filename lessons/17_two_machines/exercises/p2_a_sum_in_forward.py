@@ -43,7 +43,7 @@ EXERCISE = Predict(
     mistakes=(
         Mistake("own slopes", "These are the slopes of the two results. But the results were overwritten, and exp "
                 "reads its slope from there.", [E1, E2]),
-        Mistake("raises", "The check compares versions, and the write of a collective is not counted.",
+        Mistake("raises", "The check compares versions, and all_reduce does not count its write.",
                 ["error", "error"]),
         Mistake("both losses", "Twice the own slopes would be right, because both losses contain the sum. Backward "
                 "knows nothing of the other rank.", [2 * E1, 2 * E2]),

@@ -26,6 +26,7 @@ if sys.platform == "emscripten":  # there each kernel is a new machine, whose fo
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 WIDTH = 7.5  # inches: the column
+EDGE = 8 / 72  # inches: the notebook moves a picture to the left by its edge, and what stands there is cut off
 MARKS = ("o-", "s--", "^:", "D-.", "v-", "x--")  # the second cue
 HATCHES = ("", "//", "..", "xx", "--", "||")  # and that of bars
 
@@ -42,7 +43,10 @@ def chart(panels, across, up, log=False, numbers=False, bars=False) -> "Figure":
     if not panels or not all(lines and all(lines.values()) for lines in panels.values()):
         raise ValueError("chart() wants {title: {label: {x: y}}}, with at least one point in each line.")
 
+    shared = len(panels) > 1 and len({tuple(lines) for lines in panels.values()}) == 1  # one legend does for all
+
     def paint(figure):
+        figure.get_layout_engine().set(w_pad=EDGE)
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (title, lines) in zip(axes, panels.items(), strict=True):
             if bars:
@@ -62,7 +66,11 @@ def chart(panels, across, up, log=False, numbers=False, bars=False) -> "Figure":
                     axis.yaxis.get_major_locator().set_params(integer=True)  # no version 0.5
             axis.spines[["top", "right"]].set_visible(False)
             beside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(panels) == 1 else {}
-            axis.legend(frameon=False, fontsize=9, **beside)  # beside a single panel, where no line can run
+            if not shared:
+                axis.legend(frameon=False, fontsize=9, **beside)  # beside a single panel, where no line can run
+        if shared:  # below them, for the same reason
+            known = axes[0].get_legend_handles_labels()
+            figure.legend(*known, loc="outside lower center", ncols=min(4, len(known[1])), frameon=False, fontsize=9)
         axes[0].set_ylabel(up)
 
     return Figure(chart_text(panels, across, up), paint, (WIDTH, 3.2))
@@ -97,6 +105,7 @@ def contour(height, paths, across, up) -> "Figure":
     levels = land.min() + (top - land.min()) * (np.arange(1, 10) / 8) ** 2  # steps of equal length up a bowl
 
     def paint(figure):
+        figure.get_layout_engine().set(w_pad=EDGE)
         axes = figure.subplots(len(paths), 1, sharex=True, squeeze=False)[:, 0]
         for axis, (title, path) in zip(axes, paths.items(), strict=True):
             axis.contour(x, y, land, levels=levels, colors=LIGHT["plain_e"], linewidths=0.8)

@@ -29,7 +29,7 @@
 
 # %%
 import course_lib as torch
-from backscope import film
+from backscope import draw, film
 from coursekit import lesson
 
 L = lesson(5)
@@ -91,11 +91,11 @@ L.run(film, twice, after="05.p1")
 # %% [markdown] tags=["tells"]
 # **Notice:** `first.backward()` leaves one thing behind, the gradient [3, 3]. The 3 that the product had saved is freed. `second.backward()` changes two lines at once, `g` and `w.grad`. The 5s were added to the 3s, and both names show the sum.
 #
-# Both names show it because they mean one tensor. `g = w.grad` makes no copy; it gives a second name to the tensor that is there, and the sum is written into that tensor. (The number after the v counts such writes. Lesson 07 is about it.)
+# Both names show it because they mean one tensor. `g = w.grad` makes no copy; it gives a second name to the tensor that is there, and the sum is written into that tensor. (The number after the v counts writes; here it goes from 1 to 2. Lesson 07 is about it.)
 #
 # To put a gradient aside, copy it: `g = w.grad.clone()` makes a new tensor with the same numbers.
 #
-# > **The rule.** A backward pass *accumulates*. If a leaf has a `.grad` already, the gradient that arrives is added to it, in place.
+# > **The rule.** A plain `backward()` *accumulates*. If a leaf has a `.grad` already, the gradient that arrives is added to it, in place.
 
 # %% [markdown]
 # You may know by now which line is missing from the loop at the top. Write it down. You can compare three sections further on.
@@ -258,8 +258,8 @@ L.predict("05.p3", None)
 
 # %% tags=["C05.4", "P12"]
 def steps():
-    for step in range(9):
-        print(f"step {step + 1} | w {slopes[step]:6.3f} | .grad {held[step]:6.3f}")
+    for n in range(9):
+        print(f"step {n + 1} | w {slopes[n]:6.3f} | .grad {held[n]:6.3f}")
     print(f"the sum of all slopes: {sum(slopes):.3f}")
 
 
@@ -277,7 +277,7 @@ L.run(L.stage.beside, loops, after="05.p3")
 #
 # **This sum makes `w` swing.** In step 3 the slopes 1 and 0.5 are still in `.grad`, together with -0.25. So `.grad` is 1.25, above 0, and the step moves `w` further down. In step 5 the negative slopes outweigh the first two at last, and `w` turns around.
 #
-# Nothing complains, because a sum of gradients is a perfectly good tensor. It has the right shape. In the second step it even has the right sign.
+# Nothing complains, because a sum of gradients is a perfectly good tensor. It has the right shape. In the second step it even has the right sign. That step should have taken `w` to 0.25, and it took it to -0.25. The square hides the sign, so the third loss looked right.
 #
 # > **The rule.** Clear `.grad` before each step's first pass. If you forget to, each step uses the sum of all gradients so far.
 
@@ -390,13 +390,15 @@ L.check("05.4", momentum)
 # %% [markdown]
 # ## And a leaf that is used twice in one pass?
 #
-# Passes add up in `.grad`. Here a single pass reaches the leaf `a` along two paths. A hook on `a`, a function of ours, is called with each gradient that arrives there (lesson 12).
+# Passes add up in `.grad`. Here a single pass reaches the leaf `a` along two paths. In PyTorch a leaf has one accumulator, and each use of the leaf leads to it. (Your own engine makes one for each use; you change that below.) A hook on `a`, a function of ours, is called with each gradient that arrives there (lesson 12).
 
 # %%
 def two_paths():
     a = torch.ones(2, requires_grad=True)
     a.register_hook(lambda grad: print("arrives at a:", grad))
-    (a * 3 + a * 5).sum().backward()
+    loss = (a * 3 + a * 5).sum()
+    loss.backward()
+    return draw(loss)
 
 # %% [markdown]
 # **Predict.** What does the hook print? Answer with a list that has one number for each call: the number of which the printed tensor is full.
@@ -408,12 +410,12 @@ L.predict("05.p5", None)
 L.run(two_paths, after="05.p5")
 
 # %% [markdown] tags=["tells"]
-# There is one accumulator for `a`, and it waits until both paths have delivered (lesson 04). So the hook ran once, with 8s.
+# The two arrows end in the one accumulator of `a`. It waits until both paths have delivered, like any node that is reached twice (lesson 04). So the hook ran once, with 8s.
 
 # %% [markdown]
 # ## Build your own engine: one accumulator for each leaf
 #
-# Your engine of lesson 04 makes a new `AccumulateGrad` each time a leaf is used. There are three changes to make in `my_engine.py`, which is in the same folder as this notebook. They come to about twelve lines (12 minutes).
+# In your engine of lesson 04 each use of a leaf makes a new `AccumulateGrad`. There are three changes to make in `my_engine.py`, which is in the same folder as this notebook. They come to about twelve lines (12 minutes).
 #
 # 1. Make one accumulator for each leaf, and use it again as long as a graph still holds it. Let the leaf hold it by a *weak reference* (`weakref.ref(node)`), so that the two do not hold each other in a ring (lesson 01). `gradient_edge` is the place.
 # 2. When the first gradient arrives, store a **clone** of it. Otherwise `(a + b).backward(g)` makes your own `g` the `.grad` of both leaves, and the next pass writes into all three. Give your table a row for `clone`: it copies, and its slope is 1.

@@ -151,7 +151,7 @@ class Lesson:
     @in_words
     def hint(self, id=NOTHING) -> None:
         """Show the next hint: one a call. After the last one, the last one again."""
-        if self.built(id, "program"):
+        if self.built(id, "hint"):
             return
         exercise = self.find(id, None, "hint")
         if exercise is None:
@@ -170,7 +170,7 @@ class Lesson:
     @in_words
     def solution(self, id=NOTHING) -> None:
         """Show a right answer, and why it is right."""
-        if self.built(id, "lines_of"):
+        if self.built(id, "solution"):
             return
         exercise = self.find(id, None, "solution")
         if exercise is None:
@@ -191,9 +191,13 @@ class Lesson:
 
         number = hints.number_in(id)
         if number is not None:
-            seen = {"hints": 1} if what == "program" else {"solution_seen": True}
+            kept = self.kept.entry(f"{number:02d}.b")
+            if what == "hint":
+                text, which = hints.hint(number, count(kept, "hints"))
+                seen = {"hints": which}
+            else:
+                text, seen = hints.lines_of(number), {"solution_seen": True}
             self.kept.change(f"{number:02d}.b", lambda entry: entry.update(seen))
-            text = getattr(hints, what)(number)
             show_card(cards.words(text))
         return number is not None
 

@@ -15,11 +15,16 @@ def number_in(id) -> int | None:
     return int(found[1]) if found and int(found[1]) in checkpoints.programs() else None
 
 
-def program(number) -> str:
-    """Show the program that your engine has to run, for a checkpoint that is not passed."""
+def hint(number, seen) -> tuple[str, int]:
+    """Return the hint that follows `seen` others, and its number: first the program, then the lesson's own hints."""
+    own = getattr(checkpoints.pieces()[number], "HINTS", ())
+    which = min(seen + 1, 1 + len(own))
+    lead = f"{number:02d}.b   hint {which} of {1 + len(own)} — "
+    if which > 1:
+        return ex.wrap(ex.tidy(lead + own[which - 2]), first=""), which
     lines = inspect.getsource(checkpoints.programs()[number]).splitlines()
-    text = f"{number:02d}.b   hint 1 of 1 — your engine is given to this program as `torch`, and should print what "
-    return ex.wrap(text + "PyTorch prints.", first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT)
+    lead += "your engine is given to this program as `torch`, and should print what PyTorch prints."
+    return ex.wrap(lead, first="") + "\n" + textwrap.indent("\n".join(lines), ex.INDENT), which
 
 
 def lines_of(number) -> str:

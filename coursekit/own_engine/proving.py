@@ -41,6 +41,8 @@ def record_complaints(number) -> list[str]:
         said.append(f"it names {len(wrong)} wrong engines; record at least {FEWEST}.")
     if not others(number):
         said.append("it has no right engine beside the stage; write one in another way.")
+    if not getattr(checkpoints.pieces()[number], "HINTS", ()):
+        said.append("it has no hint beside its program; write one for whoever is stuck.")
     sentences = Counter(each.says for each in known())
     said += [f"two mistakes say “{each.says}”." for each in wrong if sentences[each.says] > 1]
     if not checkpoints.pieces()[number].NOW or not checkpoints.programs()[number].__doc__:

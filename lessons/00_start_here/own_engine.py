@@ -5,6 +5,14 @@ from coursekit.own_engine.mistakes import leaf, mistake
 
 NOW = "From now on it finds slopes: of x * x + x, and of whatever else you build from sums and products of tensors."
 
+HINTS = (
+    "`add` is `mul` with another rule. Which numbers does a sum send back, if `g` arrives?",
+    "`gradient_edge(tensor)` has two cases: a tensor with a `grad_fn`, and a leaf, for which a new "
+    "`AccumulateGrad` is made.",
+    "For `backward`, write a function that takes a node and a gradient. It calls the node, goes through "
+    "`node.next_functions` and what the node returned side by side (`zip`), and calls itself for each pair.",
+)
+
 
 def lesson_00(torch):
     """A result remembers how it was made, and backward follows the arrows."""

@@ -9,6 +9,15 @@ from coursekit.own_engine.mistakes import leaf, mistake
 
 NOW = "From now on every operation leaves a node, and a new operation takes one line."
 
+HINTS = (
+    "Let `operation` return a function `run(*args)`: it computes with `forward(*[each.array for each in args])`, "
+    "and makes the node.",
+    "The names of an operand come from `inspect.signature(forward).parameters`; those of a formula the same way. "
+    "Save what stands in both.",
+    "The node's rule calls each formula with `g` and with those saved tensors that the formula names, and returns "
+    "the answers in order.",
+)
+
 
 def lesson_01(torch):
     """Every operation leaves a node. Used twice is one node; computed twice is two."""

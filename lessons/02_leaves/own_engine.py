@@ -9,6 +9,13 @@ from coursekit.own_engine.mistakes import keeps, leaf, mistake
 
 NOW = "From now on nothing is recorded or computed for what is frozen, and a switch turns recording off."
 
+HINTS = (
+    "Ask once, in `operation`: is there an arrow for at least one operand? If not, the result is plain.",
+    "An operand without an arrow gets None in place of a gradient: do not run its formula, and save only what the "
+    "other formulas name.",
+    "`as_tensor(value, dtype)` is called in `run`, with the dtype of an operand that is a tensor.",
+)
+
 
 def lesson_02(torch):
     """Constants and frozen tensors get no arrow and no gradient; nothing is recorded for them alone."""

@@ -5,6 +5,14 @@ from coursekit.own_engine.mistakes import leaf, mistake, runs
 
 NOW = "From now on it differentiates a whole network, with broadcasting and matrices."
 
+HINTS = (
+    "`fit` works in two steps: add up the dimensions that stand in front, then those that are 1 in the shape and "
+    "longer in the gradient.",
+    "In `run`, the first len(formulas) arguments are operands. What follows are settings: hand them on as they "
+    "are, and keep them on the node for formulas that name them.",
+    "A formula works on tensors, so its answer may use your own operations: `g * b`, `g @ B.T`, `g.sum()`.",
+)
+
 
 def lesson_03(torch):
     """Many outputs need an upstream gradient; what was broadcast gets a gradient of its own shape."""

@@ -8,6 +8,12 @@ from coursekit.own_engine.mistakes import leaf, mistake
 
 NOW = "From now on it runs each node once, on its whole sum, however many paths there are."
 
+HINTS = (
+    "Count first: walk from the root to every node once, and count how many arrows lead to each.",
+    "A node is ready when all its arrows have brought something. Until then add what comes to its buffer.",
+    "Of the ready nodes take the one with the largest number; an accumulator counts as the largest of all.",
+)
+
 
 def lesson_04(torch):
     """Each node runs once, on its whole sum: 316 and not 140, and neither paths nor depth cost anything."""

@@ -10,6 +10,13 @@ from coursekit.own_engine.mistakes import leaf, mistake
 
 NOW = "From now on a leaf has one accumulator. Its gradient has memory of its own, and is added to in place."
 
+HINTS = (
+    "Keep the accumulator on the leaf by a weak reference: `weakref.ref(node)`; ask it with `ref()`, which gives "
+    "None when the node is gone.",
+    "The first gradient that arrives is copied, because it may have gone to other nodes as well. Later ones are "
+    "added into that array in place.",
+)
+
 
 def lesson_05(torch):
     """Gradients are added in place, into memory of the leaf's own, by one accumulator for each leaf."""

@@ -7,6 +7,13 @@ from coursekit.own_engine.mistakes import in_a_ring, keeps, leaf, mistake, raise
 
 NOW = "From now on it frees what nodes saved while backward runs, and refuses a second pass."
 
+HINTS = (
+    "`SavedVariable.__init__` asks `tensor.grad_fn is node`. If so, it is the node's own result: keep a second "
+    "Tensor on the same array, without `grad_fn`.",
+    "`release` sets the tensor of every slot to None, and `unpack` raises when it finds None.",
+    "In `run_backward`, release a node right after it was called, inside of the loop.",
+)
+
 
 def lesson_06(torch):
     """A node saves what its formulas read. After a pass that is gone, unless the graph is retained."""

@@ -5,6 +5,14 @@ from coursekit.own_engine.mistakes import leaf, mistake, overwritten, raises, ru
 
 NOW = "From now on it raises the most famous error of PyTorch, and only where it is due."
 
+HINTS = (
+    "A detached tensor has to count with its relatives: hand the `Version` object itself on, not its number.",
+    "In `in_place`, the copy keeps the old `grad_fn`: it is the operand of the computation. Compute with the "
+    "copy, then write into `self.array[...]`.",
+    "The guard comes first, before anything is written: recording is on, `self.requires_grad`, and "
+    "`self.is_leaf`.",
+)
+
 
 def lesson_07(torch):
     """Writes are counted. What was saved may not be written to before backward; the rest may."""

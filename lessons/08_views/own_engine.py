@@ -5,6 +5,11 @@ from coursekit.own_engine.mistakes import leaf, mistake, raises
 
 NOW = "From now on it notices a write that goes through a view."
 
+HINTS = (
+    "`np.may_share_memory(result.array, operand.array)` tells a view. Give it the operand's `version`.",
+    "A write is counted on the `Version` object, so views and base see one number as soon as they share it.",
+)
+
 
 def lesson_08(torch):
     """A view looks at the same memory, under the same counter; a copy does not."""

@@ -5,6 +5,10 @@ from coursekit.own_engine.mistakes import leaf, mistake, writes_to_a_new_array
 
 NOW = "From now on it shows why `.data` is dangerous and `detach()` is not."
 
+HINTS = (
+    "`.data` is one line: a new Tensor on `self.array`. What must it *not* share?",
+)
+
 
 def lesson_09(torch):
     """detach() shares memory and counter, .data only the memory: one is caught, the other is silent."""

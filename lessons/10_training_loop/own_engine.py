@@ -5,6 +5,14 @@ from coursekit.own_engine.mistakes import leaf, mistake, writes_to_a_new_array
 
 NOW = "From now on it trains a network with an optimizer."
 
+HINTS = (
+    "An optimizer holds a list of parameters. `step` goes through them, and leaves out those whose `.grad` is "
+    "None.",
+    "Write in place, under `no_grad`: the parameter stays a leaf, and whoever holds its memory sees the new "
+    "numbers.",
+    "`zero_grad` sets `.grad` to None.",
+)
+
 
 def lesson_10(torch):
     """The training loop: zero_grad, backward, step. (Two weights, u and v, both 1; the loss is (uv - 3)².)"""

@@ -5,6 +5,13 @@ from coursekit.own_engine.mistakes import in_a_ring, leaf, mistake, overwritten,
 
 NOW = "From now on it takes operations that others have written, with their own backward."
 
+HINTS = (
+    "The node is the `ctx`: make it before `forward` runs, and hand it to `forward` as the first argument.",
+    "What `save_for_backward` was given becomes slots only after `forward` has returned. Before that, an output "
+    "is not known as one.",
+    "`backward` may return one tensor or a tuple. Make a tuple of both.",
+)
+
 
 def lesson_11(torch):
     """Functions of your own: a saved tensor with its version check, released after the pass; an input handed back."""

@@ -5,6 +5,12 @@ from coursekit.own_engine.mistakes import leaf, mistake
 
 NOW = "From now on it lets you look at gradients on their way, and change them."
 
+HINTS = (
+    "A hook belongs to the node for a result, and to the tensor for a leaf: `(self.grad_fn or self).hooks`.",
+    "Call the hooks in `run_backward`, when a node's sum is complete, just before the node runs. What a hook "
+    "returns goes to the next one; None changes nothing.",
+)
+
 
 def lesson_12(torch):
     """A tensor's hooks are called once, on the whole sum, each with what the one before returned."""

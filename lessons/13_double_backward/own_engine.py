@@ -7,6 +7,14 @@ from coursekit.own_engine.mistakes import leaf, mistake, runs
 
 NOW = "From now on it gives derivatives of every order."
 
+HINTS = (
+    "With `create_graph` backward computes with recording on, so the formulas leave nodes of their own.",
+    "`grad` runs the same pass, but notes what arrives at the edges of its inputs, and lets no accumulator store "
+    "anything.",
+    "`.grad` must then not be added to in place: `leaf.grad = leaf.grad + grad` makes a new tensor, with a "
+    "history.",
+)
+
 
 def lesson_13(torch):
     """With create_graph=True the pass is recorded, and a gradient is a result like any other."""

@@ -306,11 +306,13 @@ def test_the_lesson_prints_the_verdict_keeps_it_and_reads_the_file_again(tmp_pat
     assert L.kept.entry("07.b")["solved"] is True
     assert 2 == L.kept.entry("07.b")["tries"]
     assert 1 == len(shown)
-    L.hint("7.b")
+    for _ in range(5):
+        L.hint("7.b")
     L.solution("07.b")
     L.hint("07.b7")
-    program, lines = capsys.readouterr().out.split("07.b  ")[1:]
-    assert "       def lesson_07(torch):" in program
+    program, *more, lines = capsys.readouterr().out.split("07.b  ")[1:]
+    assert "       def lesson_07(torch):" in program and "hint 1 of 4" in program
+    assert ["hint 2 of 4", "hint 3 of 4", "hint 4 of 4", "hint 4 of 4"] == [each.strip()[:11] for each in more]
     assert "       +class Version:" in lines and "there is no exercise '07.b7'" in lines
     L.progress()
     assert "  07.b   correct" in capsys.readouterr().out

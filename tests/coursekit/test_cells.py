@@ -79,7 +79,7 @@ def test_show_takes_classes_methods_instances_and_wrappers(capsys):
     assert "\nclass Verdict:\n" in capsys.readouterr().out
 
     show(exercise.Result("1", "2", "3").render)
-    assert "\ndef render(self):\n" in capsys.readouterr().out
+    assert "\ndef render(self) -> str:\n" in capsys.readouterr().out
 
     show(prove.environment)
     assert "\ndef environment(" in capsys.readouterr().out

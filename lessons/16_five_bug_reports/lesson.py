@@ -383,13 +383,14 @@ fake = g * 5
 constant = fake.detach().clone()  # a copy, so that the picture gives it a memory of its own
 loss_D = d * constant  # low scores for the fake
 loss_G = -(d * fake)  # high ones
-draw(loss_D, loss_G, detail=0)
+L.run(lambda: draw(loss_D, loss_G, detail=0), after="16.p2")
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # **Notice:** node 2 read `constant`, a grey box, and there the way ends. Both passes reach `d`; only that of `loss_G` reaches `g`. That is how it has to be: `loss_G` *must* go through the discriminator to reach the generator. What it leaves in `.grad` of the discriminator on its way is thrown away by the `zero_grad` of the next round.
 #
 # > **The rule.** Each loss for its own player: cut the fakes off where only `D` learns, score them again where `G` learns, and clear what a pass leaves with the other player.
-#
+
+# %% [markdown]
 # ## How would you have noticed?
 #
 # This is what finds each of the silent answers, as you have seen it run:

@@ -184,19 +184,20 @@ L.run(L.stage.learned, torch, answers, after="16b.p2")
 # 3. This runs, and its loss does not fall. The network has to *put* a number into its memory two steps before it is asked for it. No gradient reaches back to that step, so it never learns to do so.
 # 4. This learns. But the first two steps of each window cannot be answered from zeros. A third of the task is lost, and so a third of the loss remains.
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # Which of the three questions of lesson 16 would have found answers 3 and 4? The second asks whether the gradient is the measured slope of the window's loss, the third what has moved after five windows:
 
 # %% tags=["C16b.2"]
-L.run(L.stage.asked, torch, *answers["2"])
-L.run(L.stage.asked, torch, *answers["3"])
-L.run(L.stage.asked, torch, *answers["4"])
+L.run(L.stage.asked, torch, *answers["2"], after="16b.p2")
+L.run(L.stage.asked, torch, *answers["3"], after="16b.p2")
+L.run(L.stage.asked, torch, *answers["4"], after="16b.p2")
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # The second question finds answer 3. It does not find answer 4, whose gradients are right, for another task. Only the loss shows that. And the third question finds neither, because in both of them everything moves.
 #
 # > **The rule.** Cut between the windows and not inside: `detach` every tensor of the state, where one pass ends and the next begins.
-#
+
+# %% [markdown]
 # ## What you can now claim
 #
 # Each sentence was shown in a cell above, and a test runs it on our engine and on PyTorch.

@@ -253,7 +253,7 @@ L.run(L.stage.losses_of_cats, torch, proposals, after="16c.p2")
 #
 # > **The rule.** For an optimizer, None means "rest", and zero means "go on as before". Clear to None, and keep the unused out of the loss.
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # Which of the three questions of lesson 16 finds what is silent here?
 #
 # | the silent answer | the loss | 2. is the gradient the slope? | 3. does the right thing move? |
@@ -261,7 +261,8 @@ L.run(L.stage.losses_of_cats, torch, proposals, after="16c.p2")
 # | report 4 A, cleared in backward | - | - (a count in validation finds it) | - |
 # | report 4 B, a detached alias | - | **no**, after a write into `y` | - |
 # | report 5 A, C and D | **that of `cats` rises** | yes | **no**: the other head moves |
-#
+
+# %% [markdown]
 # ## What do the ten most common bugs look like from outside?
 #
 # Most bugs of training scripts raise no error and have nothing to do with versions. They are forgotten lines, or lines in the wrong place. You know them by their symptoms, if you have seen them once.

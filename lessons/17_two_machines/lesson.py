@@ -147,7 +147,7 @@ def summed(torch, group):
 
 
 # %% [markdown]
-# Rank 0 has the weight 1, and rank 1 has the weight 2. The values of `exp` are 2.718 and 7.389, and their sum is 10.107. Operations such as `all_reduce`, which need all ranks, are called **collectives**. Their writes are like those through `.data` (lesson 09): `all_reduce` does not count what it writes.
+# Rank 0 has the weight 1, and rank 1 has the weight 2. The values of `exp` are 2.718 and 7.389, and their sum is 10.107. Operations in which all ranks take part are called **collectives**. `all_reduce` is one. Its write is like one through `.data` (lesson 09): no version counter counts it.
 #
 # **Predict.** Which gradient is printed on rank 0, and which on rank 1? Answer with a list of two, each a number or `"error"`.
 
@@ -160,14 +160,14 @@ L.run(processes, summed, torch, after="17.p2")
 # %% [markdown] tags=["tells"]
 # **Notice:** the version of `e` is still 0. `exp` had saved its result, because the slope of `exp` is its result. The sum was written into this memory, and backward read the sum as if it were the result. It gave 10.107 on both ranks.
 #
-# Even the own slopes, 2.718 and 7.389, would have been wrong. Both ranks add the same sum to their losses, so a change of `w` on rank 0 changes two losses.
+# Even each rank's own slope, 2.718 or 7.389, would have been wrong. The sum is the loss of both ranks, so a change of `w` on rank 0 changes two losses.
 #
 # PyTorch gives the same wrong numbers with `torch.distributed.all_reduce`. It prints a warning (*an autograd kernel was not registered … may lead to silently incorrect behavior*), and raises nothing.
 
 # %% [markdown]
-# ### How is it done right?
+# ## How does a sum over all ranks get into a loss?
 #
-# The sum needs a node, so that backward knows of it. It must not write into its input. And in backward the gradients must be added up over the ranks as well, because every rank's loss has used the number of this rank. That is a custom Function of six lines:
+# The sum needs a node, so that backward knows of it. It must not write into its input. And in backward the gradients must be added up over the ranks as well, because every rank's loss has used the number of this rank. That is a custom Function with an `all_reduce` in forward and one in backward:
 
 
 # %% tags=["C17.6"]
@@ -204,7 +204,7 @@ y = (x - x.mean()) / ((x - x.mean()) ** 2).mean().sqrt()
 print("one machine:", x.grad)
 
 # %% [markdown]
-# **Notice:** the first two gradients are twice the own slopes, once for each loss. The other two are those of a batch normalisation with mean and variance of the *whole* batch, which is what PyTorch's `SyncBatchNorm` computes. Every output depends on every sample, also on those of the other machine, and two sums with a right backward are all it needs.
+# **Notice:** on each rank the first gradient is twice the rank's own slope, once for each loss. The second one is that of a batch normalisation with mean and variance of the *whole* batch, which is what PyTorch's `SyncBatchNorm` computes. Every output depends on every sample, also on those of the other machine. Two sums with the right backward are all it needs.
 #
 # What backward is depends on the collective. Where forward sends a number to other ranks, backward adds up what comes back from them:
 #
@@ -282,7 +282,9 @@ L.run(film, rank_1, hidden, after="17.p3")
 # The average of 5 and rank 0's own 2 is the 3.5 from the beginning. On one machine there is no broadcast, and so the program was always right there.
 
 # %% [markdown]
-# The version check is not always right when it raises, either. The node of batch normalisation has a slot for the running mean. But in training it is the mean of the batch that counts:
+# ## Is the version check always right?
+#
+# The node of batch normalisation has a slot for the running mean. But in training backward uses the mean of the batch:
 
 
 # %% tags=["P22", "C17.5"]
@@ -304,7 +306,7 @@ L.run(slopes, lambda mean: mean.fill_(99.0))
 #
 # PyTorch 2.13 hides the broadcast from the counters. So the false alarm is gone. The right one is gone, too: a model like `Scaled` is silently wrong.
 #
-# ### What are the cures?
+# ## What are the cures?
 #
 # **Switch the broadcast off**, if the ranks may have different buffers. This is the usual cure: `DDP(model, broadcast_buffers=False)`. PyTorch 2.13 still takes it, with a warning, and calls it `forward_sync_buffers=False` now.
 #

@@ -118,7 +118,9 @@ L.run(processes, pipeline, torch, "at the end", after="17b.p1")
 # - The gradients of `a` and of `b` add up to 18 and 12. On one machine the whole batch has the loss `a · (1 + 2 + 3) · b`, and its gradients are b · 6 = 18 and a · 6 = 12. So this pipeline computes just what one machine would.
 
 # %% [markdown]
-# With more stages, the first ones are further ahead:
+# ## And with more stages?
+#
+# This is the same order for four stages and six micro-batches:
 
 # %%
 L.stage.time_line(4, 6)
@@ -170,15 +172,16 @@ L.run(processes, pipeline, torch, "copies", after="17b.p2")
 # Here is the run with copies as a time line. The colour of a cell is the version of the weights that its micro-batch uses in stage 0. The line below says which version the weights have at that moment.
 
 # %%
-L.stage.versions(4)
+L.run(L.stage.versions, 4, after="17b.p2")
 
-# %% [markdown]
+# %% [markdown] tags=["tells"]
 # **Notice:** each backward but the first has an older colour than the weights below it. So stage 0 must keep two versions, as it has two micro-batches under way. Stage 1 needs one version only: there each backward follows its forward at once.
 #
 # PipeDream accepts that a step is made with the gradient of older weights, and that a micro-batch meets one version in stage 0 and another in stage 1. If you cannot accept that, or have no memory for copies, update once for each batch.
 #
 # > **The rule.** Keep the weights that a micro-batch has used until it comes back. Do not remove the check.
-#
+
+# %% [markdown]
 # ### Exercise: a stage that steps
 #
 # **17b.2 · A stage that steps** (8 minutes). `stage` is one stage of a pipeline. It computes `tanh(x * a) * b`. `turns` is a list such as `["F0", "F1", "B0", "F2", "B1", "B2"]`, and `arriving[k]` is the gradient that comes back for micro-batch k. After each backward both weights step. Repair it: each micro-batch has the gradients of the weights that its forward has used, each forward uses the newest weights, and a copy is kept only until its micro-batch comes back. Return `{k: (gradient of a, gradient of b)}`. `a` and `b` stay the tensors that they are.

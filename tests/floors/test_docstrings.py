@@ -1,26 +1,24 @@
 """Docstrings begin with a verb, or with the thing that a class or a module is: not with a question word."""
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-QUESTION = re.compile(r"(What|How|Where|Those|Which|Whether|Who|Whose|Why|When)\b")
+WORDS = "What|How|Where|Those|Which|Whether|Who|Whose|Why|When"
+DOCSTRING = re.compile(rf'(?:\A|:\n)\s*r?"""((?:{WORDS})\b[^\n]*)')  # parsing all files would take ten times as long
 CLAIM = re.compile(r"test_c\d")  # its docstring is a sentence of a lesson, word for word
 LEFT = {  # how many are left to be written anew; a number here only goes down
     "course_lib": 31, "backscope": 95, "coursekit": 0, "tools": 0, "lessons": 60,
 }  # fmt: skip
-DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 
 
 def questions(source):
     """Yield the first line of each docstring that begins with a question word."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, DOCUMENTED) and not CLAIM.match(getattr(node, "name", "")):
-            if QUESTION.match(said := ast.get_docstring(node) or ""):
-                yield said.splitlines()[0]
+    for found in DOCSTRING.finditer(source):
+        if not CLAIM.match(source[: found.start()].rpartition("def ")[2]):
+            yield found[1].removesuffix('"""')
 
 
 @pytest.mark.parametrize("room", LEFT)

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 14 and of its parts 14b and 14c share."""
+"""Helpers that the exercises of lesson 14 and of its parts 14b and 14c share."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 15 and of its parts share: words to choose from, and the lesson's two tensors."""
+"""Exercises of lesson 15 and its parts with words to choose from, and the lesson's two tensors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ def spelled(word):
 
 
 def chosen(word, choices):
-    """Which of the choices a word means, or None: case does not decide, and a file may be given with its folders."""
+    """Find the choice that a word means, or None: case does not decide, and a file may be given with its folders."""
     word = spelled(word)
     return next((each for each in choices if word == spelled(each) or word.endswith("/" + spelled(each))), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Words(Table):
-    """Which of `choices` belongs to each row? `truth(torch)` says so, {row: word}, mostly by running programs."""
+    """An exercise: which of `choices` belongs to each row? `truth(torch)` says so, {row: word}, mostly by programs."""
 
     choices: tuple[str, ...]
     truth: Callable[[Any], dict[str, str]]

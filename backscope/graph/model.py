@@ -238,7 +238,7 @@ def moved_inputs(graph, node, made) -> dict:
 
 
 def has_moved(value, arrows) -> bool:
-    """Whether a value's history now begins elsewhere than at one of these arrows' ends."""
+    """Tell whether a value's history now begins elsewhere than at one of these arrows' ends."""
     return bool(value.outside) or value.node is not None and (value.node, value.output_nr) not in arrows
 
 

@@ -1,4 +1,4 @@
-"""What lesson 14 shows besides its programs: the two trainings of the story, and their memory."""
+"""The stage of lesson 14: the two trainings of the story, and their memory."""
 
 import warnings
 import weakref

@@ -11,7 +11,7 @@ def checkpoint(torch, *args, **options):
 
 
 def lesson(torch, *names, **given):
-    """What the lesson defines, with names for the tensors that its programs take."""
+    """Return what the lesson defines, with names for the tensors that its programs take."""
     return from_lesson(torch, "14c", *names, "Checkpoint", "begin", "forward", "gelu", **given)
 
 

@@ -1,4 +1,4 @@
-"""What lesson 14c shows in charts: the code that only feeds them."""
+"""The charts of part 14c, and the code that only feeds them."""
 
 from coursekit import chart
 

@@ -1,4 +1,4 @@
-"""What lesson 15 shows besides its programs: the bytes that attention saves, by hand and by PyTorch's kernel."""
+"""The stage of lesson 15: the bytes that attention saves, by hand and by PyTorch's kernel."""
 
 import re
 

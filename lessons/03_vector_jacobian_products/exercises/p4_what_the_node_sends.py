@@ -8,7 +8,7 @@ from .shared import numbers, plain
 
 
 def truth(torch):
-    """What the addition's node itself answers for its second operand."""
+    """Ask the addition's node itself what it answers for its second operand."""
     c = torch.tensor(numbers(2), requires_grad=True)
     y = torch.zeros(2, 2) + c
     return y.grad_fn(torch.tensor([[1.0, 2.0], [10.0, 20.0]]))[1]

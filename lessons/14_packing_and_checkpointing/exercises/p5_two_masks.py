@@ -7,7 +7,7 @@ from lessons.shared import some_numbers
 
 
 def truth(torch):
-    """How many of 1000 gradients belong to the output: with our Function, with PyTorch's checkpoint."""
+    """Count how many of 1000 gradients belong to the output: with our Function, with PyTorch's checkpoint."""
     found, state = [], torch.get_rng_state()
     torch.manual_seed(0)
     for run in (Checkpoint(torch).apply, lambda part, x: checkpoint_of(torch)(part, x, use_reentrant=True)):

@@ -8,7 +8,7 @@ DEPTHS = (12, 1, 2, 3, 6, 7, 10, 16, 55, 56, 100, 1000)
 
 
 def peak_of(lengths):
-    """What is put aside in front of a segment, plus what its second run saves: the largest."""
+    """Return the largest sum of what is put aside in front of a segment and what its second run saves."""
     return max(place + length for place, length in enumerate(lengths))
 
 

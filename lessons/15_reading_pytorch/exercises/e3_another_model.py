@@ -9,7 +9,7 @@ CHOICES = ("first", "second", "may stay")
 
 
 def complaint(torch, in_place):
-    """What backward complains of when only these lines of the lesson's model write in place; "" without an error."""
+    """Return what backward complains of when only these lines of the model write in place; "" without an error."""
     torch.manual_seed(0)
     enter, gate, leave = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
     h = enter(torch.randn(3, 4))

@@ -8,7 +8,7 @@ NAMES = ("scores", "scaled", "masked", "weights", "keep", "dropped")
 
 
 def truth(torch):
-    """Which of the six tables lie in the memory that the slots of the graph hold."""
+    """Tell which of the six tables lie in the memory that the slots of the graph hold."""
     q, k, v = [torch.ones(6, 4, requires_grad=True) * 1 for _ in range(3)]
     ahead = torch.ones(6, 6).triu(1) == 1
     tables = {"scores": q @ k.transpose(-2, -1)}

@@ -17,7 +17,7 @@ def truth(_torch):
 
 
 def whose(listing):
-    """Which of the choices leaves this listing."""
+    """Tell which of the choices leaves this listing."""
     compiled = [line for line in listing.splitlines() if line.startswith("CompiledFunctionBackward")]
     if compiled:
         frozen = compiled[0].count("None") > 1

@@ -11,13 +11,16 @@ from backscope.script.drops import Drops
 from backscope.script.findings import at
 from backscope.script.histories import Histories, graph_of
 from backscope.script.lives import Lives
-from backscope.script.models import Models, Names, in_words
+from backscope.script.models import Models
+from backscope.script.names import Living, in_words
 from backscope.script.passes import Passes
-from backscope.script.places import CHOSEN, OWN, Spot
+from backscope.script.places import CHOSEN, OWN, Spot, iter_frames
+from backscope.script.recorder import forget
 from backscope.script.shared import Shared
 from backscope.script.watching import Ears, Watcher
 
 FIRST = 3  # passes whose files are read
+NORMS_AT = 3, 6  # steps at which is looked for frozen norms in training mode
 LOOKED = {2**n for n in range(2, 12)}  # steps at which is looked for a best model that is the living one
 
 
@@ -41,7 +44,7 @@ class Doubts(Watcher):
         self.owned, self.stepped = set(), set()  # ids of parameters that optimizers have; that they have stepped
         self.last_step, self.all_missed = None, set()  # places of steps; of those without any gradient
         self.graph, self.roots = ({}, {}), []  # nodes and leaves of the pass that begins, and the nodes it starts from
-        self.names = Names(self)
+        self.names = Living(self)
         self.lives, self.models, self.inside, self.drops = Lives(self), Models(self), Passes(self), Drops(self)
         self.shared, self.histories = Shared(self), Histories(self)
         self.parts = self.lives, self.histories, self.models, self.inside, self.drops, self.shared
@@ -183,16 +186,18 @@ class Doubts(Watcher):
             frame = frame.f_back
         return tuple(found)
 
+    def frames(self):
+        """The user's frames around the running line."""
+        return [frame for frame in iter_frames(sys._getframe(1)) if self.is_users(frame)]
+
     def scopes(self):
         """The variables around the running line: those of the user's calls, and of the script."""
-        frame, found = sys._getframe(1), []
-        while frame is not None:
-            if self.is_users(frame):
-                held = frame.f_locals
-                found.append(dict(held))
-                if frame.f_locals is not frame.f_globals and type(held) is dict:
-                    held.clear()  # up to Python 3.12 a copy that stays with the frame
-            frame = frame.f_back
+        found = []
+        for frame in self.frames():
+            held = frame.f_locals
+            found.append(dict(held))
+            if frame.f_locals is not frame.f_globals:
+                forget(held)
         main = sys.modules.get("__main__")
         return [*found, vars(main)] if main is not None else found
 
@@ -363,6 +368,10 @@ class Doubts(Watcher):
         self.lives.before_step(number, optimizer, place)
         self.inside.before_step(number, parameters)
         self.shared.before_step(number, parameters)
+        if self.steps == NORMS_AT[0] and self.models.froze:
+            self.models.look_at_norms()
+        elif self.steps == NORMS_AT[1] and self.models.norms:
+            self.models.look_at_norms_again()
         if self.steps in LOOKED:
             self.look_for_a_best_that_lives(ids, place)
         missed = 0

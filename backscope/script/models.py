@@ -1,14 +1,13 @@
-"""Modules and optimizers: what no optimizer has, what was copied by reference, which mode was left on, and names."""
+"""Modules and optimizers: what no optimizer has, what was copied by reference, which mode was left on."""
 
 import ast
-import gc
 import weakref
 
 from backscope.script.histories import tree_of
+from backscope.script.names import children_of, in_words, modules_alive
 from backscope.script.watching import Watcher
 
 NORMS = "BatchNorm", "SyncBatchNorm", "InstanceNorm"
-CONTAINERS = (list, tuple, dict)
 INNER = "train", "state_dict", "load_state_dict", "load"
 MOST = 500  # parameters that are looked into when they receive gradients that nobody uses
 REASONS = {
@@ -20,74 +19,6 @@ REASONS = {
 }
 
 
-class Names:
-    """What a parameter is called: by the variable that holds its model, and its path in it."""
-
-    def __init__(self, doubts):
-        self.doubts, self.torch = doubts, doubts.torch
-        self.known = {}  # id of a parameter -> (weak reference to it, its name, those of its model)
-
-    def of(self, parameters):
-        """Names in words: six, and how many more."""
-        return in_words([self.name(one) for one in parameters])
-
-    def name(self, parameter):
-        found = self.known.get(id(parameter))
-        if found is None or found[0]() is not parameter:
-            self.look()
-            found = self.known.get(id(parameter))
-        if found is not None and found[0]() is parameter:
-            return found[1]
-        shape = "×".join(map(str, parameter.shape)) or "a single number"
-        number = self.doubts.index_of(parameter)
-        return f"parameter {number} ({shape})" if number is not None else f"a parameter ({shape})"
-
-    def look(self):
-        """Name the parameters of all modules that are alive; called when something is doubtful, never on the way."""
-        kind = self.torch.nn.Module
-        modules = modules_alive(kind)
-        inner = {id(child) for one in modules for child in children_of(one, kind).values()}
-        called = self.variables(kind)
-        for root in modules:
-            if id(root) not in inner or id(root) in called:
-                before = called.get(id(root)) or type(root).__name__
-                self.enter(root, before, kind, set())
-        for key, name in called.items():
-            thing = self.things.get(key)
-            if isinstance(thing, self.torch.Tensor) and key not in self.known:
-                self.known[key] = weakref.ref(thing), name
-        self.things.clear()
-
-    def enter(self, module, before, kind, seen):
-        if id(module) in seen:
-            return
-        seen.add(id(module))
-        for name, parameter in module._parameters.items():
-            if parameter is not None and (len(seen) == 1 or id(parameter) not in self.known):
-                self.known.setdefault(id(parameter), (weakref.ref(parameter), f"{before}.{name}"))
-        for name, child in children_of(module, kind).items():
-            self.enter(child, f"{before}.{name}", kind, seen)
-
-    def variables(self, kind):
-        """{id of a module or leaf: name of the variable, or of the attribute, that holds it}."""
-        found, self.things = {}, {}
-
-        def note(name, thing):
-            leaf = isinstance(thing, self.torch.Tensor) and thing.is_leaf
-            if (isinstance(thing, kind) or leaf) and not name.startswith("_"):
-                found.setdefault(id(thing), name)
-                self.things[id(thing)] = thing
-
-        for held in self.doubts.scopes():
-            for name, thing in list(held.items()):
-                note(name, thing)
-                users = name == "self" or type(thing).__module__ == "__main__"
-                if users and not isinstance(thing, kind) and hasattr(thing, "__dict__"):
-                    for attribute, one in list(vars(thing).items()):
-                        note(attribute, one)
-        return found
-
-
 def made_at(name, file):
     """The line of a file that assigns an nn.Parameter, or a tensor that requires grad, to this name; None if unsure."""
     found = []
@@ -97,27 +28,6 @@ def made_at(name, file):
         ):
             found.append(node.lineno)
     return found[0] if len(found) == 1 else None
-
-
-def in_words(names):
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-def modules_alive(kind):
-    """All modules; one that is half made, by deepcopy, has no children yet."""
-    return [one for one in gc.get_objects() if issubclass(type(one), kind) and "_modules" in vars(one)]
-
-
-def children_of(module, kind):
-    """{path: module}: registered ones, and those in lists and dicts that PyTorch does not look into."""
-    found = {name: one for name, one in module._modules.items() if one is not None}
-    for name, held in vars(module).items():
-        if name.startswith("_") or not isinstance(held, CONTAINERS):
-            continue
-        for at, one in held.items() if isinstance(held, dict) else enumerate(held):
-            if isinstance(one, kind):
-                found[f"{name}.{at}"] = one
-    return found
 
 
 class Models(Watcher):
@@ -135,6 +45,10 @@ class Models(Watcher):
         self.thawed = {}  # id of a parameter -> (weak reference, place): told to require grad when optimizers were made
         self.fresh = {}  # place that makes parameters -> [passes that met new ones, passes that met any, Received]
         self.makings = {}  # (place, ids of parameters) -> numbers of the optimizers made there that remember something
+        self.froze = {}  # id of a parameter -> (weak reference, place): told to need no gradient
+        self.evaluated = {}  # id of a module -> (weak reference, place of eval()) until its own train()
+        self.undone = {}  # id of a norm -> (place of eval(), place of the train() of a module around it)
+        self.norms = []  # Norm: of frozen parameters, in training mode
         self.flags = []  # (weak reference to a module, value, place, steps then) of module.requires_grad = …
 
     def hear(self, ears):
@@ -166,8 +80,12 @@ class Models(Watcher):
 
     def after_setting(self, function, args, place):
         one = args[0]
-        if isinstance(one, self.torch.nn.Parameter) and one.requires_grad and self.doubts.count():
-            if getattr(function, "__name__", "") == "requires_grad_" or function.__self__ is self.flag:
+        if not isinstance(one, self.torch.nn.Parameter):
+            return
+        if getattr(function, "__name__", "") == "requires_grad_" or function.__self__ is self.flag:
+            if not one.requires_grad:
+                self.froze[id(one)] = weakref.ref(one), place
+            elif self.doubts.count():
                 self.thawed[id(one)] = weakref.ref(one), place
 
     def after_attribute(self, frame, _, owner, name, value):
@@ -246,11 +164,40 @@ class Models(Watcher):
     def before_train(self, frame, module, mode=True):
         if self.is_inner(frame):  # a child of the one that was called
             return
+        self.note_norms(module, mode, frame)
         if mode:
             self.evals = {key: one for key, one in self.evals.items() if not within(one, module)}
         elif module.training and not type(module).__name__.startswith(NORMS):
             if any(id(p) in self.doubts.stepped for p in module.parameters()):
                 self.evals[id(module)] = [weakref.ref(module), self.doubts.place(frame), 0]
+
+    def note_norms(self, module, mode, frame):
+        """eval() of a part, and a later train() of the whole, which takes it back."""
+        if not mode:
+            self.evaluated[id(module)] = weakref.ref(module), self.doubts.place(frame)
+            return
+        for key, (reference, place) in list(self.evaluated.items()):
+            part = reference()
+            if part is None or part is module:
+                del self.evaluated[key]
+            elif any(part is one for one in module.modules()):
+                for one in part.modules():
+                    self.undone[id(one)] = place, self.doubts.place(frame)
+
+    def look_at_norms(self):
+        """At one step: norms whose parameters were frozen, in a model that learns, and that are in training mode."""
+        tree = Tree(self.torch.nn.Module, self.doubts.owned)
+        for one in modules_alive(self.torch.nn.Module):
+            if is_moving(one) and self.known(one.weight, self.froze) and tree.above([one], tree.parents) & tree.served:
+                self.norms.append(Norm(one))
+
+    def look_at_norms_again(self):
+        """Some steps later: have their statistics moved, and nothing else?"""
+        for one in self.norms:
+            module = one.module()
+            if module is not None and is_moving(module) and one.has_moved(module):
+                one.name = self.doubts.names.name(module.weight).rpartition(".")[0]
+                one.where = self.undone.get(id(module)) or (None, self.froze[id(module.weight)][1])
 
     def is_inner(self, frame):
         """Whether PyTorch calls a method of a module for one of its children."""
@@ -353,6 +300,21 @@ class Models(Watcher):
                     f"this makes new parameters in each pass ({count} passes have met new ones): they receive one "
                     "gradient, no optimizer has them, and the next pass has others. Make the layer once, in __init__",
                 )  # fmt: skip
+        norms = {}
+        for one in self.norms:
+            if one.where is not None and one.key not in self.thawed:
+                norms.setdefault(one.where, []).append(one.name)
+        for (before, place), names in norms.items():
+            done = (
+                f"this freezes the parameters of {in_words(names)}, and not their running statistics"
+                if before is None or place is None
+                else f"this puts {in_words(names)} back into training mode, after the eval() of line {before.line}"
+            )
+            self.doubts.say(
+                ("norm", place), place,
+                f"{done}: their parameters are frozen, and each forward pass goes on changing their statistics (eval() "
+                "of the frozen part, after each train())",
+            )  # fmt: skip
         for (place, _), numbers in self.makings.items():
             if len(numbers) >= 3 and all(self.doubts.lives.stepped.get(one) == 1 for one in numbers):
                 self.doubts.say(
@@ -375,6 +337,27 @@ class Models(Watcher):
                 ("owner", where), where,
                 f"{names} received {times} gradients, and no optimizer has {has}: {REASONS[why]}", line=line,
             )  # fmt: skip
+
+
+class Norm:
+    """A batch norm with frozen parameters, in training mode."""
+
+    def __init__(self, module):
+        self.module, self.key = weakref.ref(module), id(module.weight)
+        self.weight, self.mean = module.weight.detach().clone(), module.running_mean.clone()
+        self.name, self.where = "", None
+
+    def has_moved(self, module):
+        """Whether its statistics have changed, and its weights have not: those of an averaged copy do."""
+        return module.weight.equal(self.weight) and not module.running_mean.equal(self.mean)
+
+
+def is_moving(module):
+    """Whether it is a norm with frozen parameters whose forward changes running statistics."""
+    if not type(module).__name__.startswith(NORMS) or not module.training:
+        return False
+    weight, mean = getattr(module, "weight", None), getattr(module, "running_mean", None)
+    return weight is not None and mean is not None and not weight.requires_grad
 
 
 class Received:

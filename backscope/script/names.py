@@ -8,23 +8,26 @@ closure of a function.
 import gc
 import sys
 import types
+import weakref
+
+from backscope.script.recorder import forget
 
 
 class Names:
     """Names of all modules that are alive, of their tensors, and of the variables of some frames."""
 
-    def __init__(self, torch, frames=()):
+    def __init__(self, torch, frames=(), in_full=False):
+        """in_full: the variable stands in front also where there is one model."""
         self.torch = torch
         self.called = {}  # id -> name
         self.by_memory = {}  # memory -> [(name, tensor)]
         self.modules = {}  # id -> module
         self.variables = variables_of(frames)
-        alive = [one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module)]
-        alive = [one for one in alive if "_modules" in vars(one)]  # not one that deepcopy() has half made
-        inside = {id(child) for one in alive for child in one._modules.values()}
+        alive = modules_alive(torch.nn.Module)
+        inside = {id(child) for one in alive for child in children_of(one, torch.nn.Module).values()}
         roots = [one for one in alive if id(one) not in inside]
         roots.sort(key=lambda one: id(one) not in self.variables)
-        several = len([one for one in roots if any(True for _ in one.parameters())]) > 1
+        several = in_full or len([one for one in roots if any(True for _ in one.parameters())]) > 1
         for root in roots:
             own = self.variables.get(id(root)) or holder_of(root) or type(root).__name__
             self.add_module(root, own, own + "." if several else "")
@@ -36,12 +39,17 @@ class Names:
 
     def add_module(self, root, own, prefix):
         for path, module in root.named_modules():
+            if id(module) in self.modules:
+                continue
             self.modules[id(module)] = module
             self.called.setdefault(id(module), (prefix + path).rstrip(".") or own)
             for held in (module._parameters, module._buffers):
                 for name, tensor in held.items():
                     if tensor is not None:
                         self.add(tensor, prefix + (path + "." if path else "") + name)
+            for name, child in children_of(module, self.torch.nn.Module).items():
+                if name not in module._modules:
+                    self.add_module(child, own, f"{prefix}{path + '.' if path else ''}{name}.")
 
     def add(self, tensor, name):
         self.called.setdefault(id(tensor), name)
@@ -62,11 +70,63 @@ class Names:
         return (fitting or [None])[0]
 
 
+class Living:
+    """Names of parameters while a script runs: looked for anew where one is unknown, and nothing is kept alive."""
+
+    def __init__(self, doubts):
+        self.doubts, self.known = doubts, {}  # known: id of a parameter -> (weak reference to it, its name)
+
+    def of(self, parameters):
+        """Names in words: six, and how many more."""
+        return in_words([self.name(one) for one in parameters])
+
+    def name(self, parameter):
+        if (found := self.known.get(id(parameter), (lambda: None,)))[0]() is not parameter:
+            self.look()
+            found = self.known.get(id(parameter), (lambda: None,))
+        if found[0]() is parameter:
+            return found[1]
+        shape = "×".join(map(str, parameter.shape)) or "a single number"
+        number = self.doubts.index_of(parameter)
+        return f"parameter {number} ({shape})" if number is not None else f"a parameter ({shape})"
+
+    def look(self):
+        frames = self.doubts.frames()
+        names = Names(self.doubts.torch, frames, in_full=True)
+        for held in names.by_memory.values():
+            for name, tensor in held:
+                self.known[id(tensor)] = weakref.ref(tensor), name
+        for frame in frames:
+            if frame.f_locals is not frame.f_globals:
+                forget(frame.f_locals)
+
+
 class Nameless(Names):
     """Where looking for names went wrong: nothing has one."""
 
     def __init__(self):
         self.called, self.by_memory, self.modules, self.variables = {}, {}, {}, {}
+
+
+def in_words(names):
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def modules_alive(kind):
+    """All modules; one that is half made, by deepcopy, has no children yet."""
+    return [one for one in gc.get_objects() if issubclass(type(one), kind) and "_modules" in vars(one)]
+
+
+def children_of(module, kind):
+    """{path: module}: registered ones, and those in lists and dicts that PyTorch does not look into."""
+    found = {name: one for name, one in module._modules.items() if one is not None}
+    for name, held in vars(module).items():
+        if name.startswith("_") or not isinstance(held, (list, tuple, dict)):
+            continue
+        for at, one in held.items() if isinstance(held, dict) else enumerate(held):
+            if isinstance(one, kind):
+                found[f"{name}.{at}"] = one
+    return found
 
 
 def variables_of(frames):

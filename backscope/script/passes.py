@@ -8,7 +8,7 @@ import weakref
 
 from backscope.graph.node_facts import sequence_nr
 from backscope.script.histories import tree_of
-from backscope.script.models import in_words
+from backscope.script.names import in_words
 from backscope.script.recorder import node_of
 from backscope.script.watching import Watcher
 

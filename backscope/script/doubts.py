@@ -90,6 +90,9 @@ class Doubts(Watcher):
         for file in self.files:
             for line, text in habits.never_called(file):
                 self.say(("called", file, line), self.spot(file, line, ""), f"this calls nothing: {text}()")
+            for line, name in habits.misspelt(file):
+                what = f"this sets a new attribute, {name}, and changes nothing: the flag is called requires_grad"
+                self.say(("called", file, line), self.spot(file, line, ""), what)
         if any("zero_grad()" in lines[0].what for key, lines in self.found.items() if key[0] == "called"):
             self.found = {key: lines for key, lines in self.found.items() if key[0] != "grad"}  # its consequence
         self.lives.judge()

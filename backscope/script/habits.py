@@ -4,11 +4,13 @@ Only files are read whose lines run a pass or a step.
 """
 
 import ast
+import re
 
 from backscope.script.histories import tree_of
 from backscope.script.source import dotted
 
 CALLED = {"zero_grad", "backward", "step", "train", "eval"}  # methods that do nothing unless they are called
+FLAG = re.compile(r"requires?d?_?grad(ient)?s?$")  # what is meant is requires_grad
 COPIES = {"deepcopy", "clone", "copy", "load", "load_state_dict"}
 
 
@@ -18,6 +20,16 @@ def never_called(file):
         (node.lineno, dotted(node.value) or node.value.attr)
         for node in ast.walk(tree_of(file))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr in CALLED
+    ]
+
+
+def misspelt(file):
+    """[(line, name)] of attributes that are set and look like requires_grad."""
+    return [
+        (target.lineno, target.attr)
+        for node in ast.walk(tree_of(file))
+        for target in (node.targets if isinstance(node, ast.Assign) else ())
+        if isinstance(target, ast.Attribute) and FLAG.match(target.attr) and target.attr != "requires_grad"
     ]
 
 

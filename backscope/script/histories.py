@@ -86,6 +86,7 @@ class Histories(Watcher):
         self.running = {}  # place that adds to a freed graph -> [number of passes, weak reference to its result, count]
         self.made = doubts.torch.utils.weak.WeakTensorKeyDictionary()  # leaf made of numbers -> place
         self.same = doubts.torch.utils.weak.WeakTensorKeyDictionary()  # part of a parameter -> (place, steps)
+        self.scaled = doubts.torch.utils.weak.WeakTensorKeyDictionary()  # such a part times a number -> the same
         self.before_it = {}  # place of a cut -> the Cut that one of its operands came from
         self.off = {}  # place of a call that ran while recording was off -> (the line of the block, what it is)
 
@@ -113,6 +114,8 @@ class Histories(Watcher):
                 self.doubts.shared.after_mix(before[0][0], self.recorder.place(frame))
             elif len(self.same):
                 self.look_for_a_copy_that_is_none(before, frame)
+        if len(self.same) and (name in SCALES or name in SUMS):
+            self.look_for_scaled_aliases(name, before, result, frame)
         elif name in STACKS and self.doubts.shared.arrays:
             self.doubts.shared.after_stack([one for one, _ in before])
         elif name in ARRAYS:
@@ -167,7 +170,23 @@ class Histories(Watcher):
         one, other = before[0][0], before[1][0]
         if one is other or one.shape != other.shape or not one.numel() or one.data_ptr() != other.data_ptr():
             return
-        kept = [self.same[each] for each in (one, other) if each in self.same]
+        self.compare_aliases([self.same[each] for each in (one, other) if each in self.same], one, other, frame)
+
+    def look_for_scaled_aliases(self, name, before, result, frame):
+        """`0.9 * kept + 0.1 * p.data`: scaled first, and mixed then."""
+        if name in SCALES and before:
+            known = self.same.get(before[0][0])
+            if known is None and isinstance(before[0][0], self.doubts.torch.nn.Parameter) and not result.requires_grad:
+                known = None, self.doubts.steps, weakref.ref(before[0][0])
+            if known is not None and isinstance(result, self.recorder.tensor):
+                self.scaled[result] = *known, before[0][0].data_ptr()
+        elif name in SUMS and len(before) == 2 and len(self.scaled):
+            kept = [self.scaled[each] for each, _ in before if each in self.scaled]
+            if len(kept) == 2 and kept[0][3] == kept[1][3] and kept[0][2]() is kept[1][2]():
+                self.compare_aliases([each[:3] for each in kept], None, None, frame)
+
+    def compare_aliases(self, kept, one, other, frame):
+        """Two that are on one memory: was one of them kept some steps ago?"""
         place, steps, _ = min(kept, key=lambda each: each[1], default=(None, 0, None))
         line = self.recorder.place(frame)
         if place is not None and line is not None and steps < self.doubts.steps:
@@ -176,6 +195,8 @@ class Histories(Watcher):
                 "this keeps no copy: it shares the memory of the parameter, every step has changed it too, and line "
                 f"{line.line} sets it beside itself (.detach().clone())",
             )  # fmt: skip
+        elif len(kept) == 2 and line is not None and one is not None:
+            self.doubts.shared.after_two_names(kept[0][2](), line)
 
     def look_behind(self, cut, name, before):
         """Note which parameters are behind what a call has cut, the first few times that it runs."""

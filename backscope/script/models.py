@@ -37,7 +37,7 @@ class Models(Watcher):
         self.doubts, self.recorder, self.torch = doubts, doubts.recorder, doubts.torch
         self.flag = self.torch.Tensor.requires_grad
         self.copied = {}  # the same as placed, of parameters that deepcopy() has made
-        self.placed = {}  # id of a parameter -> (weak reference, place where it became a module's, optimizers then)
+        self.placed = {}  # id of a parameter -> (weak reference, place where it became a module's, optimizers, passes)
         self.received = {}  # id of a parameter that no optimizer has -> Received
         self.states = weakref.WeakKeyDictionary()  # module -> (place of the last state_dict(), steps then)
         self.dicts = {}  # id of a state dict -> (weak reference to it, place, steps then, weak reference to its module)
@@ -66,7 +66,8 @@ class Models(Watcher):
 
     def after_parameter(self, frame, _, owner, name, parameter=None):
         if parameter is not None:
-            self.placed[id(parameter)] = weakref.ref(parameter), self.doubts.place(frame), self.doubts.count()
+            place, passes = self.doubts.place(frame), self.doubts.passes
+            self.placed[id(parameter)] = weakref.ref(parameter), place, self.doubts.count(), passes
 
     def after_copy(self, frame, result, *args):
         """copy.deepcopy() of a parameter, most often of a whole module."""
@@ -102,7 +103,9 @@ class Models(Watcher):
             return
         place = self.doubts.place(frame)
         for parameter in module.parameters():
-            self.placed[id(parameter)] = weakref.ref(parameter), place, self.doubts.count()
+            made = self.known(parameter, self.placed)
+            passes = made[3] if made is not None else -1
+            self.placed[id(parameter)] = weakref.ref(parameter), place, self.doubts.count(), passes
 
     def before_pass(self, given, kwargs, place, frame):
         owned, new = self.doubts.owned, []
@@ -135,7 +138,7 @@ class Models(Watcher):
     def look_for_fresh(self, leaf, found):
         """A pass reaches a parameter that nobody has, for the first time: is there another one in each pass?"""
         here = self.known(leaf, self.placed)
-        if here is None or here[1] is None:
+        if here is None or here[1] is None or here[3] != self.doubts.passes - 1:  # made since the last pass
             return
         count, last, all_of = self.fresh.setdefault(here[1], [0, -1, []])
         if last != self.doubts.passes:
@@ -247,6 +250,8 @@ class Models(Watcher):
     def before_load(self, frame, module, state, *args, **kwargs):
         if self.is_inner(frame) or not hasattr(state, "items"):
             return
+        if (known := self.dicts.get(id(state))) is not None and known[0]() is state and known[3]() is not module:
+            self.look_for_a_late_load(known, state, self.doubts.place(frame))
         own = {name: one for name, one in module.named_parameters() if one.numel()}
         given = {name: one for name, one in state.items() if name in own and isinstance(one, self.recorder.tensor)}
         if not given or any(not self.same(own[name], one) for name, one in given.items()):
@@ -264,6 +269,20 @@ class Models(Watcher):
         else:
             what = "this copies a model's parameters onto themselves: both are one model, or the state was no copy"
             self.doubts.say(("state", line), line, what)
+
+    def look_for_a_late_load(self, known, state, line):
+        """A model gets a state that another one gave some steps ago, and that has changed with it since."""
+        _, place, steps, reference = known
+        module = reference()
+        if module is None or steps >= self.doubts.steps or place is None or line is None:
+            return
+        own = {name: one for name, one in module.named_parameters() if one.numel() and id(one) in self.doubts.stepped}
+        if own and all(name in state and self.same(one, state[name]) for name, one in own.items()):
+            what = (
+                f"this keeps no copy: steps have changed it since, and line {line.line} loads what the model is then "
+                "(copy.deepcopy(model.state_dict()))"
+            )
+            self.doubts.say(("state", place), place, what, ("loaded", line, "the living tensors"))
 
     def before_save(self, frame, thing, *args, **kwargs):
         """torch.save(best): a state that was taken before the last steps has changed with them."""

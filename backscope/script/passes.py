@@ -209,6 +209,9 @@ def written_in(code):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name and node.lineno >= code.co_firstlineno:
             names = {one.arg for one in [*node.args.args[1:], node.args.vararg] if one is not None}
             for one in ast.walk(node):
+                if isinstance(one, ast.Assign) and isinstance(one.value, (ast.Name, ast.Subscript)):
+                    if names & {each.id for each in ast.walk(one.value) if isinstance(each, ast.Name)}:
+                        names |= {each.id for each in ast.walk(one.targets[0]) if isinstance(each, ast.Name)}
                 if is_write(one, names):
                     return one.lineno
             return None

@@ -3,7 +3,9 @@
 import ast
 import weakref
 
+from backscope.script.habits import last
 from backscope.script.histories import tree_of
+from backscope.script.source import base_of, calls_in, source_of
 from backscope.script.watching import Watcher
 
 MOST = 500  # arrays, ties that are remembered
@@ -148,6 +150,41 @@ class Shared(Watcher):
             else "this compares a parameter with itself, and gives zero: what was kept of it is no copy "
             "(p.detach().clone())",
         )  # fmt: skip
+
+    def after_two_names(self, parameter, place):
+        """`t.lerp_(s, 0.1)` where t and s are one parameter; but not `p.add_(p, alpha=-decay)`, which says so."""
+        names = self.two_names(place)
+        if names is None:
+            return
+        line = self.set_to(place.file, names)
+        where = self.doubts.spot(place.file, line, "") if line is not None else place
+        self.doubts.say(
+            ("itself", where), where,
+            f"this makes no copy: line {place.line} mixes {self.doubts.names.of([parameter])} with itself, since both "
+            "are one model (copy.deepcopy)"
+            if line is not None
+            else f"this mixes {self.doubts.names.of([parameter])} with itself: both are one model (copy.deepcopy)",
+        )  # fmt: skip
+
+    def two_names(self, place):
+        """The names in zip(a.parameters(), b.parameters()) of the loop around a line that mixes both; None if one."""
+        source = source_of(place.file)
+        statement = source.statement_at(place.line)
+        calls = calls_in(statement, "add_", "lerp_", "copy_", "lerp", "add", "mul_")
+        read = {base.id for call in calls for each in (call.func, *call.args)
+                for base in ast.walk(each) if isinstance(base, ast.Name)}  # fmt: skip
+        for loop in source.around(statement, ast.For):
+            bound = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+            if len(read & bound) >= 2:
+                return [last(base_of(one)) for one in getattr(loop.iter, "args", [])[:2]]
+        return None
+
+    def set_to(self, file, names):
+        """The line that sets one of these names to the other: `self.teacher = self.student`."""
+        for node in ast.walk(tree_of(file)):
+            if isinstance(node, ast.Assign) and {last(node.targets[0]), last(node.value)} == set(names) - {""}:
+                return node.lineno
+        return None
 
     def kept_at(self, place):
         """The line that fills the list or dict which the line of a comparison reads; None if unsure."""

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 17 · Two machines: who else writes into your tensors?
 #
-# **Your training is too slow, so you give it a second machine. Each of the two computes half of every batch, and their gradients are averaged. On one machine the gradient of a weight was 2.0. On two machines the same line prints 3.5. Nothing was raised, and the loss falls.**
+# **Your training is too slow, so you give it a second machine. Each of the two computes half of every batch, and their gradients are averaged. On one machine the gradient of a weight was 2.0. On two machines the same line prints 3.5, and nothing is raised.**
 #
 # Somebody wrote into a tensor that a node had saved. In the earlier lessons this was always a line of your own program. Here it is another machine.
 #
@@ -222,7 +222,13 @@ print("one machine:", x.grad)
 #
 # ## What may happen between two forwards?
 #
-# A network also has **buffers**: tensors that are state, and are not trained. The running mean of batch normalisation is one. Every rank computes its own from its own samples, so buffers drift apart. DDP therefore copies the buffers of rank 0 to all other ranks, at the beginning of each forward. This is the *broadcast* of the buffers.
+# A network also has **buffers**: tensors that are state, and are not trained. The running mean of batch normalisation is one. Every rank computes its own from its own samples, so buffers drift apart. DDP therefore copies the buffers of rank 0 to all other ranks, at the beginning of each forward. This is the *broadcast* of the buffers. So these are the turns of the story:
+
+# %%
+L.stage.turns()
+
+# %% [markdown]
+# **Notice:** between the two forwards of rank 1 a number of rank 0 arrives, before rank 1 has gone backward through its first forward. (The broadcast before the first forward is left out. It does no harm, because nothing is saved yet.) At the end all-reduce adds up the gradients, and they are divided by 2.
 #
 # The module of the story divides by the mean size of its input, and keeps this size in a buffer. It makes a new tensor for it in each forward:
 
@@ -252,7 +258,7 @@ def rank_1(write, kind=Scaled):
 rank_1(lambda size: None)
 
 # %% [markdown]
-# This is rank 1 without a broadcast. `8 / 8` and `24 / 24` are both 1, so 2 is right. Now rank 0 has the inputs 2 and 6. Before the forward of 24, its size, which is 2, is copied into the buffer of rank 1. We do it in two ways:
+# This is rank 1 without a broadcast. `8 / 8` and `24 / 24` are both 1, so 2 is right. Now the 2 of rank 0 is copied into the buffer between the two forwards. We do it in two ways:
 
 
 # %%

@@ -1,4 +1,6 @@
-"""What lesson 17 begins with."""
+"""The story that lesson 17 begins with, and its turns in a picture."""
+
+from coursekit import grids
 
 
 def story(torch, group=None):
@@ -24,3 +26,10 @@ def story(torch, group=None):
         group.all_reduce(module.w.grad)
         module.w.grad /= group.world_size
     print("one machine: " if group is None else f"rank {group.rank} of {group.world_size}:", module.w.grad)
+
+
+def turns():
+    """What each rank of the story does, turn by turn. Colours: an input, the broadcast, the all-reduce."""
+    rows = [["rank 0", "F 2", "sends 2", "F 6", "B", "sum / 2"], ["rank 1", "F 8", "gets 2", "F 24", "B", "sum / 2"]]
+    papers = [[None, 0, 1, 0, 0, 2]] * 2
+    return grids(["time → (F: forward of an input, B: backward)", rows], colours=[papers])

@@ -16,6 +16,7 @@ import importlib
 import importlib.util
 import json
 import linecache
+import multiprocessing
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -406,8 +408,6 @@ def counts(numbers, sources=None) -> dict:
 def prove_all(numbers, modules, say, sources=None) -> Report:
     """Prove every exercise of these lessons on these engines; `say` gets the table line by line."""
     report = Report()
-    heads = "  ".join(f"{module.__name__:10}" for module in modules)
-    say(f"{'exercise':9} {'kind':17} {'wrong':>5} {'right':>5}  {'record':7} {heads}")
     for number in numbers:
         exercises = exercises_of(number)
         for exercise in exercises:
@@ -442,6 +442,25 @@ def prove_all(numbers, modules, say, sources=None) -> Report:
     return report
 
 
+def prove_in_processes(numbers, names, say) -> Report:
+    """Prove the lessons one by one in as many processes as there are processors; the table keeps their order."""
+    report = Report()
+    spawn = multiprocessing.get_context("spawn")  # no fork: PyTorch has threads
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(numbers)), mp_context=spawn) as pool:
+        for lines, failures in pool.map(prove_lesson, numbers, [names] * len(numbers)):
+            for line in lines:
+                say(line)
+            report.failures += failures
+    return report
+
+
+def prove_lesson(number, names) -> tuple:
+    """Prove one lesson on the engines of these names: the lines of its table, and its failures."""
+    lines = []
+    report = prove_all([number], engines(names)[0], lines.append)
+    return lines, report.failures
+
+
 def prove_checkpoint(number, modules, report, say) -> None:
     """Prove the learner's own engine after a lesson: one more line of the table."""
     where = f"{number:02d}.b"
@@ -474,7 +493,12 @@ def main(arguments=None) -> int:
         print(line, file=stream, flush=True)
 
     modules, missing = engines(options.engine or ())
-    report = prove_all(numbers, modules, say)
+    heads = "  ".join(f"{module.__name__:10}" for module in modules)
+    say(f"{'exercise':9} {'kind':17} {'wrong':>5} {'right':>5}  {'record':7} {heads}")
+    if len(numbers) > 1 and (os.cpu_count() or 1) > 1:
+        report = prove_in_processes(numbers, options.engine or (), say)
+    else:
+        report = prove_all(numbers, modules, say)
     required = os.environ.get("COURSE_REQUIRE_TORCH") == "1"
     for name in missing:
         if name == "torch" and not required:

@@ -271,3 +271,22 @@ def test_an_unknown_lesson_is_said(course, capsys, monkeypatch):
     monkeypatch.setattr(prove, "lesson_numbers", lambda: [])  # nothing to prove: the records were not found
     assert prove.main(["--engine", "course_lib"]) == 1
     assert "nothing was proved" in capsys.readouterr().out
+
+
+def test_a_lesson_proved_apart_brings_its_lines_and_failures(course, monkeypatch):
+    """What a process of its own hands back is the whole of what is said."""
+    monkeypatch.setitem(prove.FEWEST, "exercises", 4)
+    lines, failures = prove.prove_lesson("98", ("course_lib",))
+
+    assert ["98.1", "98.p1", "notebook"] == [line.split()[0] for line in lines]
+    assert [("lesson 98", "the lesson has 2 exercises; it needs at least 4.")] == failures
+
+
+@pytest.mark.check
+def test_lessons_in_processes_keep_their_order():
+    """The table is the same as in one process."""
+    lines = []
+    report = prove.prove_in_processes(["12b", "05b"], ("course_lib",), lines.append)
+
+    assert [] == report.failures
+    assert ["12b", "05b"] == list(dict.fromkeys(line.split(".")[0] for line in lines if "." in line[:5]))

@@ -9,7 +9,7 @@ import html
 
 from backscope.filming import words
 from backscope.graph.model import FREED
-from backscope.pictures.style import HIGHEST, MONO, as_image, in_short
+from backscope.pictures.style import HIGHEST, MONO, as_image, escape, in_short
 
 LEFT, GAP = 184, 14  # pixels: the source has at least this much beside the picture; between the two
 SMALLEST = 0.85  # to what part of its size a picture may be shrunk to stand beside the source
@@ -89,10 +89,6 @@ def card(film) -> str:
         f'max-width:{wide:.0f}px;min-width:0;overflow:auto">{frames}</div></div>'
         f"<script>{SCRIPT}</script></div>"
     )
-
-
-def escape(text) -> str:
-    return html.escape(text, quote=False)
 
 
 def listing(film) -> str:

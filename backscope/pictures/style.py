@@ -12,7 +12,7 @@ JupyterLab follows JupyterLab's theme. The picture brings its own paper: where a
 is a card of the other kind, and never dark words on dark ground.
 
 SVG and HTML are written by hand, here and in all of backscope: NumPy is the one package that its wheel asks for. Words
-go through html.escape or `with_code`.
+go through `escape`, `with_code`, or html.escape where they are an attribute.
 """
 
 import base64
@@ -195,7 +195,7 @@ class Page:
         """Write a line of words; `y` is its baseline."""
         at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
         place = f'{self.ink(style, colour)} x="{short(x)}" y="{short(y)}"{at}'
-        self.add(f"<text {place}>{html.escape(words, quote=False)}</text>")
+        self.add(f"<text {place}>{escape(words)}</text>")
 
     def spans(self, x, y, spans, anchor="middle") -> None:
         """Write a line of words in several styles: (words, style, colour) each; `y` is its baseline."""
@@ -205,7 +205,7 @@ class Page:
         parts = []
         for k, (words, style, colour) in enumerate(spans):
             apart = f' dx="{APART}"' if k else ""
-            parts.append(f"<tspan {self.ink(style, colour)}{apart}>{html.escape(words, quote=False)}</tspan>")
+            parts.append(f"<tspan {self.ink(style, colour)}{apart}>{escape(words)}</tspan>")
         at = f' text-anchor="{anchor}"' if anchor != "middle" else ""
         self.add(f'<text x="{short(x)}" y="{short(y)}"{at}>{"".join(parts)}</text>')
 
@@ -370,6 +370,11 @@ def as_image(svg, alt) -> str:
     data = base64.b64encode(svg.encode()).decode()
     style = "max-width:100%;border-radius:10px"
     return f'<img class="bs-picture" alt="{html.escape(alt)}" style="{style}" src="data:image/svg+xml;base64,{data}">'
+
+
+def escape(words) -> str:
+    """Escape words for HTML; not for an attribute, whose quotation marks they could end."""
+    return html.escape(words, quote=False)
 
 
 def with_code(text, look="", quote=False) -> str:

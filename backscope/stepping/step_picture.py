@@ -6,13 +6,12 @@ its frames differ in colours and short words. A long pass has several pages.
 """
 
 import copy
-import html
 
 from backscope.graph.model import FREED
 from backscope.pictures.cards import Card, Drawer
 from backscope.pictures.drawing import Drawing, named, short
 from backscope.pictures.lanes import Step
-from backscope.pictures.style import HIGHEST, WIDEST, as_image
+from backscope.pictures.style import HIGHEST, WIDEST, as_image, escape
 from backscope.stepping import step_text
 
 WHOLE, PART = 0.9 * HIGHEST, 0.65 * HIGHEST  # pixels: how high a pass on one page may be, and a page of several
@@ -72,10 +71,6 @@ def card(recording, shown) -> str:
         + '</div><div class="course-step-bar" style="display:none;margin:8px 0 2px" '
         f'data-button="{BUTTON}" data-input="{RANGE}"></div>{body}<script>{SCRIPT}</script></div>'
     )
-
-
-def escape(text) -> str:
-    return html.escape(text, quote=False)
 
 
 def one_frame(recording, pages, frame, is_open) -> str:

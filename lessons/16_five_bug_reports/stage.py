@@ -2,6 +2,8 @@
 
 import contextlib
 
+import numpy as np
+
 from coursekit import chart
 from lessons.three_questions import copies, moved, slopes  # noqa: F401  used as L.stage.slopes
 
@@ -58,6 +60,15 @@ def asked(torch, sort):
         loss_of().backward()
         optimizer.step()
     print("3. moved:", moved(model, before))
+
+
+def head_alone(torch, sort):
+    """Print the smallest loss that any head can have on these features, by least squares."""
+    encoder, _, x, target = two_parts(torch)
+    features, target = sort(encoder(x)).numpy(), target.numpy()
+    table = np.column_stack([features, np.ones(len(features))])
+    best = np.linalg.lstsq(table, target, rcond=None)[0]
+    print(f"with these features no head gets below {((table @ best - target) ** 2).mean():.2f}")
 
 
 def at_scale(torch):

@@ -29,8 +29,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -54,7 +56,7 @@ DISTRIBUTIONS = {"torch": "torch", "hips": "autograd", "micrograd": "micrograd",
 MODULES = {}
 
 
-def engine(name):
+def engine(name) -> ModuleType | None:
     """Return the engine's module, made ready for one thread; None when it is not installed."""
     if name not in MODULES:
         module = ENGINES[name][0]
@@ -65,7 +67,7 @@ def engine(name):
     return MODULES[name]
 
 
-def present():
+def present() -> list:
     """Return the names of the engines that can run here."""
     return [name for name in ENGINES if engine(name) is not None]
 
@@ -85,7 +87,7 @@ class Job:
         self.run, self.answers, self.reset = run, answers, reset
 
 
-def arrays(*shapes, scale=1.0):
+def arrays(*shapes, scale=1.0) -> list:
     """Random float32 arrays, the same in every call with the same shapes."""
     import numpy as np
 
@@ -93,12 +95,12 @@ def arrays(*shapes, scale=1.0):
     return [(random.standard_normal(shape) * scale).astype(np.float32) for shape in shapes]
 
 
-def leaf(lib, value):
+def leaf(lib, value) -> object:
     """Return a leaf tensor that wants a gradient."""
     return lib.tensor(value, requires_grad=True)
 
 
-def tensor_job(forward, leaves):
+def tensor_job(forward, leaves) -> Job:
     """ours and torch: run backward from what `forward` returns."""
 
     def run():
@@ -116,7 +118,7 @@ def tensor_job(forward, leaves):
     return Job(run, answers, reset)
 
 
-def value_job(forward, leaves):
+def value_job(forward, leaves) -> Job:
     """micrograd: the same, and it needs room to recurse: it visits the graph depth first."""
 
     def run():
@@ -134,19 +136,19 @@ def value_job(forward, leaves):
     return Job(run, answers, reset)
 
 
-def function_job(gradient):
+def function_job(gradient) -> Job:
     """HIPS and NumPy: a function that returns all gradients."""
     return Job(lambda: gradient() and None, lambda: list(gradient()))
 
 
-def only(value, dims):
+def only(value, dims) -> object:
     """Return one number as an array of one element or of no dimension."""
     import numpy as np
 
     return np.full((1,) * dims, value, np.float32)
 
 
-def chain_tensors(lib, kind, n, dims):
+def chain_tensors(lib, kind, n, dims) -> Job:
     x, c, w = leaf(lib, only(1, dims)), lib.tensor(only(1.0001, dims)), leaf(lib, only(1.0001, dims))
     if kind == "leaves":
         others = [leaf(lib, only(1.0001, dims)) for _ in range(n)]
@@ -162,7 +164,7 @@ def chain_tensors(lib, kind, n, dims):
     return tensor_job(forward, {"leaves": [x, *others], "one leaf": [x, w]}.get(kind, [x]))
 
 
-def chain_values(lib, kind, n, dims):
+def chain_values(lib, kind, n, dims) -> Job:
     x, w = lib.Value(1.0), lib.Value(1.0001)
     if kind == "leaves":
         others = [lib.Value(1.0001) for _ in range(n)]
@@ -178,7 +180,7 @@ def chain_values(lib, kind, n, dims):
     return value_job(forward, {"leaves": [x, *others], "one leaf": [x, w]}.get(kind, [x]))
 
 
-def chain_hips(lib, kind, n, dims):
+def chain_hips(lib, kind, n, dims) -> Job:
     x, c = only(1, dims)[()], 1.0001 if kind == "numbers" else only(1.0001, dims)[()]
 
     def product(x, others):
@@ -197,7 +199,7 @@ def chain_hips(lib, kind, n, dims):
     return function_job(lambda: [slope(x, others)])
 
 
-def chain_numpy(np, kind, n, dims):
+def chain_numpy(np, kind, n, dims) -> Job:
     x, c = only(1, dims)[()], 1.0001 if kind == "numbers" else only(1.0001, dims)[()]
     one = np.ones_like(x)[()]
 
@@ -227,7 +229,7 @@ def chain_numpy(np, kind, n, dims):
     return function_job(leaves if kind in ("leaves", "one leaf") else constant)
 
 
-def fan_forward(x, n):
+def fan_forward(x, n) -> object:
     """Return one tensor used n times: n gradients meet at its node."""
     y = x * 1.5
     total = y
@@ -236,14 +238,14 @@ def fan_forward(x, n):
     return total
 
 
-def diamond_forward(x, n):
+def diamond_forward(x, n) -> object:
     """n levels, each splitting in two and joining again: 2 ** n paths."""
     for _ in range(n):
         x = x * 0.5 + x * 0.5
     return x
 
 
-def branches_forward(x, n):
+def branches_forward(x, n) -> object:
     """n branches side by side: all wait in the ready queue at once."""
     parts = [x * 1.5 for _ in range(n)]
     total = parts[0]
@@ -252,7 +254,7 @@ def branches_forward(x, n):
     return total
 
 
-def fan_numpy(x, n, one):
+def fan_numpy(x, n, one) -> list:
     y = x * 1.5
     total = y
     for _ in range(n - 1):
@@ -263,7 +265,7 @@ def fan_numpy(x, n, one):
     return [g * 1.5]
 
 
-def diamond_numpy(x, n, one):
+def diamond_numpy(x, n, one) -> list:
     for _ in range(n):
         x = x * 0.5 + x * 0.5
     g = one
@@ -272,7 +274,7 @@ def diamond_numpy(x, n, one):
     return [g]
 
 
-def branches_numpy(x, n, one):
+def branches_numpy(x, n, one) -> list:
     parts = [x * 1.5 for _ in range(n)]
     total = parts[0]
     for part in parts[1:]:
@@ -283,7 +285,7 @@ def branches_numpy(x, n, one):
     return [g]
 
 
-def shape_of_graph(forward, by_hand):
+def shape_of_graph(forward, by_hand) -> dict:
     """Make the four forms of a graph of one-element operations that one Python function describes."""
 
     def tensors(lib, n):
@@ -305,7 +307,7 @@ def shape_of_graph(forward, by_hand):
     return {"ours": tensors, "torch": tensors, "hips": hips, "micrograd": values, "numpy": numpy}
 
 
-def training_job(loss, parameters, lib, rate=1e-3):
+def training_job(loss, parameters, lib, rate=1e-3) -> Job:
     """ours and torch: a training step, with the descent written by hand as in PyTorch's tutorials."""
 
     def run():
@@ -326,7 +328,7 @@ def training_job(loss, parameters, lib, rate=1e-3):
     return Job(run, answers)
 
 
-def descent_job(gradients, parameters, rate=1e-3):
+def descent_job(gradients, parameters, rate=1e-3) -> Job:
     """HIPS and NumPy: the same training step on arrays."""
     def run():
         for p, g in zip(parameters, gradients(), strict=True):
@@ -340,7 +342,7 @@ def descent_job(gradients, parameters, rate=1e-3):
     return Job(run, answers)
 
 
-def network(sizes, batch, scale=0.3):
+def network(sizes, batch, scale=0.3) -> tuple:
     """Inputs, class numbers and parameters (weights as PyTorch keeps them: outputs x inputs)."""
     import numpy as np
 
@@ -352,7 +354,7 @@ def network(sizes, batch, scale=0.3):
     return x, np.arange(batch) % sizes[-1], parameters
 
 
-def network_tensors(lib, sizes, batch):
+def network_tensors(lib, sizes, batch) -> Job:
     x, classes, parameters = network(sizes, batch)
     F = importlib.import_module(lib.__name__ + ".nn.functional")
     x, classes, parameters = lib.tensor(x), lib.tensor(classes), [leaf(lib, p) for p in parameters]
@@ -366,7 +368,7 @@ def network_tensors(lib, sizes, batch):
     return training_job(loss, parameters, lib)
 
 
-def network_operators(lib, sizes, batch):
+def network_operators(lib, sizes, batch) -> Job:
     """Take the same step as people write it in a notebook: operators, methods, and add_ with a factor."""
     x, classes, parameters = network(sizes, batch)
     x, classes, rows = lib.tensor(x), lib.tensor(classes), lib.arange(batch)
@@ -397,7 +399,7 @@ def network_operators(lib, sizes, batch):
     return Job(run, answers)
 
 
-def network_modules(lib, sizes, batch):
+def network_modules(lib, sizes, batch) -> Job:
     """Take the same step with modules, a loss module and an optimizer."""
     nn, optim = (importlib.import_module(f"{lib.__name__}.{name}") for name in ("nn", "optim"))
     x, classes, values = network(sizes, batch)
@@ -424,7 +426,7 @@ def network_modules(lib, sizes, batch):
     return Job(run, answers)
 
 
-def network_hips(lib, sizes, batch):
+def network_hips(lib, sizes, batch) -> Job:
     anp = importlib.import_module("autograd.numpy")
     x, classes, parameters = network(sizes, batch)
     rows = anp.arange(batch)
@@ -441,7 +443,7 @@ def network_hips(lib, sizes, batch):
     return descent_job(lambda: slope(parameters), parameters)
 
 
-def network_numpy(np, sizes, batch):
+def network_numpy(np, sizes, batch) -> Job:
     x, classes, parameters = network(sizes, batch)
     rows = np.arange(batch)
 
@@ -473,12 +475,12 @@ def network_numpy(np, sizes, batch):
     return descent_job(gradients, parameters)
 
 
-def recurrent(steps, batch, inputs, hidden):
+def recurrent(steps, batch, inputs, hidden) -> tuple:
     xs, u, w, b = arrays((steps, batch, inputs), (inputs, hidden), (hidden, hidden), (hidden,), scale=0.1)
     return list(xs), [u, w, b]
 
 
-def recurrent_tensors(lib, steps, batch, inputs, hidden):
+def recurrent_tensors(lib, steps, batch, inputs, hidden) -> Job:
     xs, parameters = recurrent(steps, batch, inputs, hidden)
     xs, parameters = [lib.tensor(x) for x in xs], [leaf(lib, p) for p in parameters]
     start = lib.zeros(batch, hidden)
@@ -492,7 +494,7 @@ def recurrent_tensors(lib, steps, batch, inputs, hidden):
     return training_job(loss, parameters, lib)
 
 
-def recurrent_hips(lib, steps, batch, inputs, hidden):
+def recurrent_hips(lib, steps, batch, inputs, hidden) -> Job:
     anp = importlib.import_module("autograd.numpy")
     xs, parameters = recurrent(steps, batch, inputs, hidden)
     start = anp.zeros((batch, hidden), anp.float32)
@@ -507,7 +509,7 @@ def recurrent_hips(lib, steps, batch, inputs, hidden):
     return descent_job(lambda: slope(parameters), parameters)
 
 
-def recurrent_numpy(np, steps, batch, inputs, hidden):
+def recurrent_numpy(np, steps, batch, inputs, hidden) -> Job:
     xs, parameters = recurrent(steps, batch, inputs, hidden)
     start = np.zeros((batch, hidden), np.float32)
 
@@ -536,7 +538,7 @@ def recurrent_numpy(np, steps, batch, inputs, hidden):
     return descent_job(gradients, parameters)
 
 
-def penalty_tensors(lib, sizes, batch):
+def penalty_tensors(lib, sizes, batch) -> Job:
     """Loss plus the squared length of its slope by the input: backward through a backward pass."""
     x, _, parameters = network(sizes, batch)
     x, parameters = leaf(lib, x), [leaf(lib, p) for p in parameters]
@@ -559,7 +561,7 @@ def penalty_tensors(lib, sizes, batch):
     return Job(run, job.answers)
 
 
-def penalty_hips(lib, sizes, batch):
+def penalty_hips(lib, sizes, batch) -> Job:
     anp = importlib.import_module("autograd.numpy")
     x, _, parameters = network(sizes, batch)
 
@@ -579,7 +581,7 @@ def penalty_hips(lib, sizes, batch):
     return descent_job(lambda: slope(parameters), parameters)
 
 
-def update_tensors(lib, shape):
+def update_tensors(lib, shape) -> Job:
     """Take one parameter's step, as PyTorch's own optimizers write it."""
     value, slope = arrays(shape, shape)
     p = leaf(lib, value)
@@ -596,7 +598,7 @@ def update_tensors(lib, shape):
     return Job(run, answers)
 
 
-def update_numpy(np, shape):
+def update_numpy(np, shape) -> Job:
     p, slope = arrays(shape, shape)
 
     def run():
@@ -610,19 +612,19 @@ def update_numpy(np, shape):
     return Job(run, answers)
 
 
-def affine_tensors(lib, batch):
+def affine_tensors(lib, batch) -> Job:
     """x @ w + b, forward alone, recorded."""
     x, w, b = arrays((batch, 784), (784, 256), (256,), scale=0.1)
     x, w, b = lib.tensor(x), leaf(lib, w), leaf(lib, b)
     return Job(lambda: x @ w + b, lambda: [(x @ w + b).detach().numpy()])
 
 
-def affine_numpy(np, batch):
+def affine_numpy(np, batch) -> Job:
     x, w, b = arrays((batch, 784), (784, 256), (256,), scale=0.1)
     return Job(lambda: x @ w + b, lambda: [x @ w + b])
 
 
-def mixed_tensors(lib, n, dims):
+def mixed_tensors(lib, n, dims) -> Job:
     """Return a chain in which a product, a sum and a tanh take turns."""
     x, c = leaf(lib, only(1, dims)), lib.tensor(only(0.5, dims))
 
@@ -635,7 +637,7 @@ def mixed_tensors(lib, n, dims):
     return tensor_job(forward, [x])
 
 
-def mixed_numpy(np, n, dims):
+def mixed_numpy(np, n, dims) -> Job:
     x, c = only(1, dims)[()], only(0.5, dims)[()]
     one = np.ones_like(x)[()]
 
@@ -687,11 +689,11 @@ class Timed:
         self.target, self.against, self.ops = target, against, ops
         self.unit = "µs" if ops else "ms"
 
-    def job(self, name, size=None):
+    def job(self, name, size=None) -> Job:
         """Return one engine's Job for this line."""
         return self.work[name](engine(name), **(size or self.size))
 
-    def scale(self, seconds):
+    def scale(self, seconds) -> float:
         """Seconds of one run in the line's unit."""
         return seconds * 1e6 / self.ops if self.ops else seconds * 1e3
 
@@ -716,7 +718,7 @@ class Measured:
         self.target, self.relative_to = target, relative_to
 
 
-def lines():
+def lines() -> list:
     """Return the table of issue 3, in order."""
     found = []
     for dims, label in ((1, "1-element"), (0, "0-d")):
@@ -794,7 +796,7 @@ def lines():
 # --- measuring time in one process --------------------------------------------------------------------------
 
 
-def one_turn(job, runs):
+def one_turn(job, runs) -> float:
     """Time a few runs in a row, and return the median; the first one, which finds the caches cold, does not count."""
     gc.collect()
     times = []
@@ -809,7 +811,7 @@ def one_turn(job, runs):
     return median(times)
 
 
-def take_turns(jobs, budget, turn=0.012):
+def take_turns(jobs, budget, turn=0.012) -> list[dict]:
     """Measure a round: [{engine: seconds}, ...], a dictionary for each time all engines had their turn."""
     runs, cost = {}, 0.0
     for name, job in jobs.items():
@@ -824,7 +826,7 @@ def take_turns(jobs, budget, turn=0.012):
     return results
 
 
-def time_line(line, names, rounds, budget):
+def time_line(line, names, rounds, budget) -> dict:
     """Time a Timed line: the times and ratios of each engine."""
     jobs = {name: line.job(name) for name in names if name in line.engines}
     per_round = []
@@ -848,7 +850,7 @@ def time_line(line, names, rounds, budget):
     return figures
 
 
-def growth_line(line, names, rounds, budget):
+def growth_line(line, names, rounds, budget) -> dict:
     """Time a Growth line: the cost of one operation in the large graph over that in the small one."""
     names = [name for name in names if name in line.engines]
     jobs = {(name, n): line.job(name, {"n": n}) for name in names for n in (line.small, line.large)}
@@ -1080,7 +1082,7 @@ else:
 """
 
 
-def run_program(text, environment=(), **names):
+def run_program(text, environment=(), **names) -> object:
     """Run a program with these names set, and return what it prints, read as JSON."""
     head = "".join(f"{key} = {value!r}\n" for key, value in {"ROOT": str(ROOT), **names}.items())
     done = subprocess.run([sys.executable, "-c", head + text], capture_output=True, text=True, cwd=ROOT,
@@ -1093,24 +1095,24 @@ def run_program(text, environment=(), **names):
 _million = {}
 
 
-def million(name, quick):
+def million(name, quick) -> dict:
     """Measure the three figures of the long chain together."""
     if name not in _million:
         _million[name] = run_program(MILLION, NAME=name, N=100_000 if quick else 1_000_000)
     return _million[name]
 
 
-def million_bytes(name, quick):
+def million_bytes(name, quick) -> float:
     """Growth of the process by the forward pass, for each operation."""
     return million(name, quick)["bytes"]
 
 
-def million_growth(name, quick):
+def million_growth(name, quick) -> float:
     """Time of an operation in the long chain over that in one of a tenth of the length."""
     return million(name, quick)["growth"]
 
 
-def million_garbage(name, quick):
+def million_garbage(name, quick) -> int:
     """Count what gc.collect() finds after everything was let go."""
     return million(name, quick)["left"]
 
@@ -1119,7 +1121,7 @@ _held = {}
 FLOOR = 4 * 64 * (256 + 128 + 10)  # what backward needs: two relu results and the log probabilities, in float32
 
 
-def held(name, quick):
+def held(name, quick) -> dict:
     """Measure both memory figures of the training step together, on many graphs kept alive.
 
     The C library's own count of bytes in use, with Python's objects in it: exact, and the same for all engines.
@@ -1129,12 +1131,12 @@ def held(name, quick):
     return _held[name]
 
 
-def held_after_forward(name, quick):
+def held_after_forward(name, quick) -> float:
     """Bytes held by one graph over the bytes that must be held."""
     return held(name, quick)["forward"] / FLOOR
 
 
-def alive_after_backward(name, quick):
+def alive_after_backward(name, quick) -> float:
     """Bytes held by one loss whose backward has run."""
     return held(name, quick)["backward"]
 
@@ -1148,7 +1150,7 @@ print(time.perf_counter() - start)
 """
 
 
-def import_time(name, quick):
+def import_time(name, quick) -> float:
     """Time of the import over that of `import numpy`, in programs of their own that take turns.
 
     Compiled files are kept in a folder of their own: those in the tree may be stale, or not be written at all.
@@ -1163,27 +1165,27 @@ def import_time(name, quick):
     return median(ratios)
 
 
-def off(what, name, quick):
+def off(what, name, quick) -> float:
     wanted = {"NAME": name, "WHAT": what, "SIZE": 1000, "N": 3 if quick else 9}
     return median(run_program(OFF, **wanted) for _ in range(1 if quick else 3))
 
 
-def hooks_off(name, quick):
+def hooks_off(name, quick) -> float:
     """Compare a chain whose leaf had hooks once with one whose leaf never had."""
     return off("hooks", name, quick)
 
 
-def modes_off(name, quick):
+def modes_off(name, quick) -> float:
     """Compare a chain after anomaly mode and saved-tensor hooks were used with the same before."""
     return off("modes", name, quick)
 
 
-def instruments_off(name, quick):
+def instruments_off(name, quick) -> float:
     """Compare a chain after watch, ledger, draw and step were used with the same before."""
     return off("instruments", name, quick)
 
 
-def instrument(what, nodes):
+def instrument(what, nodes) -> Callable:
     """Make the function that times an instrument for a graph of so many nodes, picture and all, in milliseconds."""
 
     def measured(name, quick):
@@ -1193,7 +1195,7 @@ def instrument(what, nodes):
     return measured
 
 
-def ledger_overhead(name, quick):
+def ledger_overhead(name, quick) -> float:
     """Compare a training step inside `with ledger()` with the same outside."""
     return run_program(INSTRUMENT, NAME=name, WHAT="ledger", N=5 if quick else 15)
 
@@ -1211,20 +1213,20 @@ SCRIPTS = {  # how long a step takes, about -> width and depth of a network of m
 }
 
 
-def while_a_script_runs(what, step):
+def while_a_script_runs(what, step) -> Callable:
     """Compare a script that trains with Adam, recorded from the first step on, with the same without."""
 
-    def measure(name, quick):
+    def measure(name, quick) -> dict:
         return run_program(SCRIPT, NAME=name, WHAT=what, SIZE=SCRIPTS[step], N=1 if quick else 3)
 
     return measure
 
 
-def while_recorded(what, step):
+def while_recorded(what, step) -> Callable:
     """Training steps while an instrument looks on, over the same without: measure(engine name, quick)."""
     *size, times = STEPS[step]
 
-    def measure(name, quick):
+    def measure(name, quick) -> dict:
         return run_program(INSTRUMENT, NAME=name, WHAT=what, SIZE=tuple(size), TIMES=times, N=3 if quick else 9)
 
     return measure
@@ -1233,7 +1235,7 @@ def while_recorded(what, step):
 # --- the command --------------------------------------------------------------------------------------------
 
 
-def prepare():
+def prepare() -> None:
     """Keep to one core and one thread; returns after starting itself again if the environment was not set."""
     if any(os.environ.get(key) != value for key, value in SETTINGS.items()):
         environment = {**os.environ, **SETTINGS}
@@ -1244,7 +1246,7 @@ def prepare():
     sys.setrecursionlimit(100_000)  # for micrograd, which recurses; the others do not
 
 
-def idlest_core(cores):
+def idlest_core(cores) -> int:
     """Find the core that had least to do just now; the last one where the system does not say."""
 
     def idle():
@@ -1260,7 +1262,7 @@ def idlest_core(cores):
         return cores[-1]
 
 
-def python_of_the_course():
+def python_of_the_course() -> str:
     """Return this Python if it has NumPy, otherwise the one in .venv that `make setup` made."""
     from coursekit.cli.environment import python_in
 
@@ -1268,13 +1270,13 @@ def python_of_the_course():
     return sys.executable if importlib.util.find_spec("numpy") or not other.exists() else str(other)
 
 
-def verdict(line, figures):
+def verdict(line, figures) -> str:
     """Judge our figure, or an instrument's on PyTorch, by the target: 'ok' or 'misses'; '' when there is none."""
     mine = figures.get("ours" if "ours" in getattr(line, "engines", "ours") else "torch", {}).get("ratio")
     return "" if mine is None or line.target is None else "ok" if mine <= line.target else "misses"
 
 
-def measure(line, names, options):
+def measure(line, names, options) -> dict:
     """Measure one line: {engine: {"ratio": ..., ...}}."""
     rounds, budget = (1, 0.4) if options.quick else (3, 1.6)
     if line.kind == "time":
@@ -1284,7 +1286,7 @@ def measure(line, names, options):
     return {name: {"ratio": line.measure(name, options.quick)} for name in line.engines if name in names}
 
 
-def cell(line, name, figures):
+def cell(line, name, figures) -> str:
     """Return one engine's figure as the table shows it."""
     figure = figures.get(name)
     if figure is None:
@@ -1295,7 +1297,7 @@ def cell(line, name, figures):
     return f"{figure['ratio']:.2f} ×" if line.unit == "×" else f"{figure['ratio']:.0f} {line.unit}".strip()
 
 
-def show(line, figures):
+def show(line, figures) -> None:
     """Print one line of the table."""
     base = {"torch": "of torch", "numpy": "of NumPy"}.get(getattr(line, "against", None), line.unit)
     target = f"≤ {line.target:g} {base}".strip()
@@ -1303,7 +1305,7 @@ def show(line, figures):
     print(f"{line.title:<62}{cells}   {target:<16} {verdict(line, figures)}", flush=True)
 
 
-def report(found):
+def report(found) -> dict:
     """Return the whole table as data: what the JSON file holds."""
     versions = {"course_lib": engine("ours").__version__, "python": platform.python_version()}
     for name, distribution in DISTRIBUTIONS.items():
@@ -1320,7 +1322,7 @@ def report(found):
     }  # fmt: skip
 
 
-def draw(data, path):
+def draw(data, path) -> None:
     """Draw the plot: a row for each timed line, time relative to torch, one mark for each engine."""
     import matplotlib
 
@@ -1364,7 +1366,7 @@ def draw(data, path):
     plt.close(figure)
 
 
-def options_of(arguments):
+def options_of(arguments) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one short round: figures are rough")
     parser.add_argument("--only", metavar="NAME", help="only lines whose name contains NAME")
@@ -1374,7 +1376,7 @@ def options_of(arguments):
     return parser.parse_args(arguments)
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Run the command; the exit status is 0 also when targets are missed: it is a measurement, no test."""
     options = options_of(arguments)
     if options.draw:
@@ -1419,7 +1421,7 @@ def main(arguments=None):
     return 0
 
 
-def rounded(data):
+def rounded(data) -> object:
     """Cut the figures of the data to four digits: more are noise."""
     if isinstance(data, dict):
         return {key: rounded(value) for key, value in data.items()}

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -96,14 +97,14 @@ def choose(names: list[str], folder: Path = ROOT) -> list[Path]:
     return chosen or everything
 
 
-def read_source(source: Path):
+def read_source(source: Path) -> dict:
     """Read a source as a notebook without outputs, in the normal form that every notebook here has."""
     import jupytext
 
     return normalise(jupytext.read(source, fmt="py:percent"), name_of(source))
 
 
-def normalise(nb, stem: str):
+def normalise(nb, stem: str) -> dict:
     """Give a notebook fixed metadata, cell ids that depend on the place only, and whole streams."""
     from nbformat.v4 import new_notebook
 
@@ -155,7 +156,7 @@ def kernel_environment(scratch: str) -> dict[str, str]:
     return environment
 
 
-def execute(nb, where: Path, on_cell=None):
+def execute(nb, where: Path, on_cell=None) -> dict:
     """Run all cells of a notebook in a fresh kernel of this very interpreter; returns it in normal form."""
     from ipykernel.kernelspec import RESOURCES, get_kernel_dict
     from jupyter_client import AsyncKernelManager
@@ -204,7 +205,7 @@ def execute(nb, where: Path, on_cell=None):
     raise BuildError(describe_failure(nb, where, current[0], reason))
 
 
-def add_png(nb):
+def add_png(nb) -> dict:
     """Put the first drawing of each HTML output beside it as image/png, for viewers that show no HTML.
 
     JupyterLab and the site show the HTML; a PDF or a Markdown file made of the notebook gets the PNG.
@@ -334,7 +335,7 @@ def everything_named(folder: Path = ROOT) -> list[Path]:
 # --- the command -----------------------------------------------------------------------------------
 
 
-def show_progress(stem: str, cells: int):
+def show_progress(stem: str, cells: int) -> Callable:
     """Return a function that shows how far a lesson is, on one line when somebody is watching."""
     if not sys.stdout.isatty():
         return lambda index: None

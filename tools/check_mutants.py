@@ -23,7 +23,7 @@ from coursekit.judge.discovery import folder_of, lesson_numbers  # noqa: E402
 VERDICTS = ("almost", "not_yet")
 
 
-def properties(tree):
+def properties(tree) -> list:
     """Find the `if` statements of a module's functions that may end a check: pairs (function, if)."""
     return [
         (function, node)
@@ -34,14 +34,14 @@ def properties(tree):
     ]
 
 
-def ends_check(statement):
+def ends_check(statement) -> bool:
     """Recognise `return almost(...)`, `return not_yet(...)` and `return` of either by a condition."""
     return isinstance(statement, ast.Return) and any(
         isinstance(node, ast.Name) and node.id in VERDICTS for node in ast.walk(statement)
     )
 
 
-def exercise_without(tree, file, node):
+def exercise_without(tree, file, node) -> object:
     """Return the file's exercise, with one `if` whose condition is never true."""
     condition, node.test = node.test, ast.copy_location(ast.Constant(False), node.test)
     try:
@@ -54,7 +54,7 @@ def exercise_without(tree, file, node):
     return module.EXERCISE
 
 
-def is_used(tree, function, exercise):
+def is_used(tree, function, exercise) -> bool:
     """Is this function the exercise's check, or does the check call it, through others too?"""
     functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
 
@@ -71,7 +71,7 @@ def is_used(tree, function, exercise):
     return check in functions and reaches(check, set())
 
 
-def exercise_results(file, say):
+def exercise_results(file, say) -> list:
     """Triples (exercise id, line, noticed) for all properties of the exercise in a file; [] where there is none."""
     source = file.read_text(encoding="utf-8")
     tree = ast.parse(source)
@@ -87,13 +87,13 @@ def exercise_results(file, say):
     return results
 
 
-def lesson_results(number, say):
+def lesson_results(number, say) -> list:
     """Return the results of all exercises of one lesson."""
     folder = folder_of(number) / "exercises"
     return [result for file in sorted(folder.glob("*.py")) for result in exercise_results(file, say)]
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Run the command; 0 when at least one property of every check is missed, and so many of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lessons", nargs="*", help="lesson numbers (default: all)")

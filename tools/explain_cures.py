@@ -39,7 +39,7 @@ CHECKPOINT = "checkpoint = module('utils.checkpoint').checkpoint\n"
 DATA = "data = module('utils.data')\n"
 
 
-def function(forward, backward="return g", more="", grads="g"):
+def function(forward, backward="return g", more="", grads="g") -> str:
     return FUNCTION.format(forward=forward, backward=backward, more=more, grads=grads)
 
 
@@ -608,7 +608,7 @@ CURES = [
 ]  # fmt: skip
 
 
-def run(torch, program):
+def run(torch, program) -> Exception | None:
     """Run a program; return the error, or the warning, that it ends with, or None."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     known = {"torch": torch, "x": x, "module": lambda name: import_module(f"{torch.__name__}.{name}")}

@@ -11,6 +11,7 @@ import io
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -26,7 +27,7 @@ EDGE, TOP = 16, 44
 LAST = 2  # the last frame stays this many times as long
 
 
-def still(shown, k):
+def still(shown, k) -> str:
     """Draw the SVG of a frame: source and words on the left, the graph on the right."""
     seen, picture = shown.reel.frames[k], shown.pages[k]
     rows = list(source_rows(shown.source))
@@ -49,7 +50,7 @@ def still(shown, k):
     return page.svg()
 
 
-def band(page, seen, number, y):
+def band(page, seen, number, y) -> None:
     """Behind a line that has run, or raised, or is to blame, a ground."""
     if seen.lines[0] <= number <= seen.lines[1]:
         page.rect("stale" if seen.error else "run", EDGE, y - 1, LEFT, ROW, 4, 0.5)
@@ -57,7 +58,7 @@ def band(page, seen, number, y):
         page.rect("stale", EDGE, y - 1, LEFT, ROW, 4, 2)
 
 
-def source_rows(source):
+def source_rows(source) -> Iterator:
     """Yield (number of the line, text) for each row; a long line goes on in the next row."""
     for number, line in enumerate(source.split("\n"), 1):
         indent = " " * (len(line) - len(line.lstrip()) + 4)
@@ -66,17 +67,17 @@ def source_rows(source):
             yield number, f"{number if not k else '':>2}  {piece}"
 
 
-def bullet(sentence):
+def bullet(sentence) -> list:
     """Return the lines of a sentence below the source."""
     return [("• " if not k else "   ") + line for k, line in enumerate(wrapped(sentence, LEFT - 24))]
 
 
-def heights(shown, k):
+def heights(shown, k) -> int:
     """Measure how much room the sentences of a frame take."""
     return 20 + 17 * sum(len(bullet(one)) for one in shown.changes(k))
 
 
-def write(shown, path, seconds):
+def write(shown, path, seconds) -> int:
     """Write the film; returns its size in bytes."""
     import resvg_py
     from PIL import Image
@@ -93,7 +94,7 @@ def write(shown, path, seconds):
     return path.stat().st_size
 
 
-def main(given=None):
+def main(given=None) -> None:
     """Write one film and say where it is."""
     parser = argparse.ArgumentParser(prog="tools/film.py", description=__doc__.partition("\n")[0])
     parser.add_argument("program", type=Path, help="a Python file of up to 30 lines")

@@ -44,7 +44,7 @@ class Minutes:
     more: float  # minutes of the exercises that are there for who likes more
 
     @property
-    def total(self):
+    def total(self) -> float:
         """All of it, in minutes."""
         read = self.words / WORDS + self.lines * LINE + self.predictions * PREDICTION
         return read + self.exercises + self.build
@@ -58,7 +58,7 @@ class Minutes:
 MORE = "## Exercises: more, if you like"
 
 
-def without_more(cells):
+def without_more(cells) -> tuple:
     """Leave out the section of optional exercises: the cells without it, and the ids of the exercises it asks for."""
     core, ids, inside = [], [], False
     for cell in cells:
@@ -71,7 +71,7 @@ def without_more(cells):
     return core, ids
 
 
-def minutes(number):
+def minutes(number) -> Minutes:
     """Count the honest minutes of a lesson."""
     number = number_of(number)
     words = lines = 0
@@ -90,12 +90,12 @@ def minutes(number):
     return Minutes(words, lines, len(records) - len(asked), counted, build, more)
 
 
-def lines_in(code):
+def lines_in(code) -> int:
     """Count the lines of code that are not blank."""
     return sum(bool(line.strip()) for line in code.splitlines())
 
 
-def steps(number):
+def steps(number) -> dict:
     """List what is run for a lesson: {words: command}. The proof needs no notebook, and runs beside the other two."""
     stem = folder_of(number).name
     tests = [f"notebooks/{stem}.ipynb", f"lessons/{stem}/claims.py"]
@@ -110,7 +110,7 @@ def steps(number):
     }
 
 
-def once(number):
+def once(number) -> bool:
     """Run every step and tell the minutes; of a step that fails its last lines. True when all is well."""
     begun, commands = time.monotonic(), steps(number)
     proof = start(number, commands.pop("proof"))
@@ -120,7 +120,7 @@ def once(number):
     return well
 
 
-def start(number, command):
+def start(number, command) -> tuple:
     """Start a process for a command of one lesson, whose words go to a file."""
     only = {**os.environ, "COURSE_LESSON": folder_of(number).name}
     log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
@@ -128,7 +128,7 @@ def start(number, command):
     return process, log
 
 
-def ended(words, running):
+def ended(words, running) -> bool:
     """Wait for a process; say whether all was well, and the last lines of what it said if not."""
     process, log = running
     verdict = "ok" if process.wait() == 0 else "FAILED"
@@ -139,13 +139,13 @@ def ended(words, running):
     return process.returncode == 0
 
 
-def saved(number):
+def saved(number) -> float:
     """Return when a file of the lesson was last changed."""
     files = [path for path in folder_of(number).rglob("*.py") if "__pycache__" not in path.parts]
     return max(path.stat().st_mtime for path in files)
 
 
-def watch(number):
+def watch(number) -> None:
     """Run the steps at once, and again whenever a file of the lesson is saved, until Ctrl-C."""
     seen = None
     while True:
@@ -156,7 +156,7 @@ def watch(number):
         time.sleep(0.5)
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Run the command; 0 when all is well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lesson", nargs="?", type=number_of, help="the number: 07, or 07b for a part")

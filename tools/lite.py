@@ -80,7 +80,7 @@ class Problem(Exception):
     """Something that whoever builds has to know: what was tried, what is in the way, what to do about it."""
 
 
-def call(words, what, **more):
+def call(words, what, **more) -> None:
     """Run a program. When it fails, its last lines are told."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **more)
     if done.returncode:
@@ -91,7 +91,7 @@ def call(words, what, **more):
 # ------------------------------------------------------------------------------------------- what goes in
 
 
-def wheels(folder):
+def wheels(folder) -> list:
     """Make a wheel of the course, and fetch the packages that it draws with, into this folder. Asks pip's index."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     with open(ROOT / "pyproject.toml", "rb") as file:
@@ -109,7 +109,7 @@ def wheels(folder):
     return sorted(path.name for path in folder.glob("*.whl"))
 
 
-def lessons(folder):
+def lessons(folder) -> None:
     """Write the learner's copies, and the beginning of the engine that they build."""
     folder.mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -122,14 +122,14 @@ def lessons(folder):
     (folder / stages.NAME).write_text(stages.start(), encoding="utf-8")
 
 
-def told_here(text):
+def told_here(text) -> str:
     """Change a text of a lesson to what is true in a browser."""
     for there, here in IN_A_BROWSER.items():
         text = re.sub(there, here, text)
     return text
 
 
-def distribution(given, folder):
+def distribution(given, folder) -> None:
     """Copy from a Pyodide distribution what the kernel and the course load, with all that it depends on."""
     from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
 
@@ -153,7 +153,7 @@ def distribution(given, folder):
         shutil.copy(given / name, folder)
 
 
-def settings(names, own_pyodide):
+def settings(names, own_pyodide) -> dict:
     """jupyter-lite.json: what the kernel loads before the first cell, from where."""
     # A wheel's place as the kernel's worker sees it, whose file lies four folders deep.
     ours = [f"../../../../pypi/{name}" for name in names if not name.startswith("comm-")]
@@ -170,7 +170,7 @@ def settings(names, own_pyodide):
 # ---------------------------------------------------------------------------------------------- the build
 
 
-def published_pyodide(extension):
+def published_pyodide(extension) -> str:
     """Return the address from which the kernel takes Pyodide by itself."""
     for path in sorted(extension.rglob("*.js")):
         if found := re.search(r"https://[\w./-]+/pyodide\.js", path.read_text(encoding="utf-8")):
@@ -179,7 +179,7 @@ def published_pyodide(extension):
                   "here. Install the one in constraints.txt.")  # fmt: skip
 
 
-def add_banner(made, address):
+def add_banner(made, address) -> None:
     """Give every page with a kernel the words for a Python that cannot be reached; `address` as the banner sees it."""
     (made / "banner.js").write_text(BANNER.read_text(encoding="utf-8").replace("FROM", address, 1), encoding="utf-8")
     for app in ("lab", "notebooks"):
@@ -188,7 +188,7 @@ def add_banner(made, address):
         page.write_text(text.replace("<head>", '<head>\n    <script src="../banner.js"></script>', 1), encoding="utf-8")
 
 
-def build(out, pyodide=None):
+def build(out, pyodide=None) -> None:
     """Write JupyterLite with the course into `out`, in the place of what is there."""
     if importlib.util.find_spec("jupyterlite_pyodide_kernel") is None:
         raise Problem("jupyterlite-core and jupyterlite-pyodide-kernel are missing here. `python3 course.py lite` "
@@ -215,7 +215,7 @@ def build(out, pyodide=None):
         shutil.move(made, out)
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Build JupyterLite with the course."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "lite", help="where to (build/lite)")

@@ -45,7 +45,7 @@ class Message:
         return "-".join(re.findall(r"[a-z0-9]+", self.title.lower())[:9])
 
 
-def raised(program):
+def raised(program) -> Exception | None:
     """Return the error, or the warning, that a program of tools/explain_cures.py ends with; None."""
     with contextlib.redirect_stderr(io.StringIO()):  # anomaly mode prints where the forward call stood
         return run(importlib.import_module("course_lib"), program)
@@ -73,7 +73,7 @@ def messages() -> list[Message]:
     return sorted(found.values(), key=place)
 
 
-def heading(lesson):
+def heading(lesson) -> str:
     """Name the messages of a lesson, as the index does."""
     return "Before autograd" if lesson is None else f"Lesson {lesson:02d}: {LESSONS[lesson]}"
 
@@ -152,7 +152,7 @@ def source(program) -> str:
     return "\n".join([*lines, ast.unparse(ast.parse(program))])
 
 
-def pre(wording):
+def pre(wording) -> list:
     """Set a message as a block of text, in Markdown."""
     return ["```text", wording, "```", ""]
 

@@ -46,7 +46,7 @@ class Mutant:
     breaks: str  # what is wrong then, in one sentence
     tests: tuple  # test files (or pytest node ids) of which at least one must fail
 
-    def applied_to(self, tree):
+    def applied_to(self, tree) -> tuple:
         """Apply it: (file, its text with the defect). MutantError when the old text is not there exactly once."""
         path = Path(tree) / "course_lib" / self.file
         if not path.is_file():
@@ -72,7 +72,7 @@ class Result:
     detail: str  # the test that failed first, or the end of what pytest said
 
 
-def read_list(file=LIST):
+def read_list(file=LIST) -> list:
     """Read all mutants, in the order of the file. MutantError for a wrong field or an id given twice."""
     try:
         entries = tomllib.loads(Path(file).read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def read_list(file=LIST):
 # --- running -----------------------------------------------------------------------------------------------
 
 
-def copy_tree(target, source=ROOT):
+def copy_tree(target, source=ROOT) -> None:
     """Copy the engine and its tests into a folder of their own; times are kept, so that compiled files stay valid."""
     for name in COPIED:
         path = Path(source) / name
@@ -97,7 +97,7 @@ def copy_tree(target, source=ROOT):
             shutil.copy2(path, Path(target) / name)
 
 
-def run_tests(python, tree, tests, seconds=None, compile_too=False):
+def run_tests(python, tree, tests, seconds=None, compile_too=False) -> tuple:
     """Run tests: (exit code of pytest or None when the time was up, what it printed). Nothing outlives the call."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools"), "PYTHONHASHSEED": "0", "COLUMNS": "200"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the engine's tests need none, and pytest starts 4 s sooner
@@ -119,7 +119,7 @@ def run_tests(python, tree, tests, seconds=None, compile_too=False):
             stop(process)
 
 
-def stop(process):
+def stop(process) -> None:
     """End a test run and everything it started."""
     if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
@@ -128,7 +128,7 @@ def stop(process):
     process.communicate()
 
 
-def pytest_collection_modifyitems(config, items):
+def pytest_collection_modifyitems(config, items) -> None:
     """Leave out, as a pytest plugin, the half of each test that runs on real PyTorch, which no defect can change."""
     import course_lib
 
@@ -143,7 +143,7 @@ def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=theirs)
 
 
-def first_failure(output):
+def first_failure(output) -> str:
     """Find the test that failed, in pytest's summary."""
     for line in output.splitlines():
         if line.startswith(("FAILED ", "ERROR ")):
@@ -151,7 +151,7 @@ def first_failure(output):
     return "\n".join(output.splitlines()[-15:])
 
 
-def try_mutant(python, mutant, snapshot):
+def try_mutant(python, mutant, snapshot) -> Result:
     """Run one defect's tests on a fresh copy that has the defect."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutant-", ignore_cleanup_errors=True) as folder:
@@ -172,7 +172,7 @@ def try_mutant(python, mutant, snapshot):
     return Result(mutant.id, outcome, round(time.monotonic() - began, 2), detail)
 
 
-def check_baseline(python, mutants, snapshot):
+def check_baseline(python, mutants, snapshot) -> None:
     """MutantError unless every named test passes without a defect: a test that fails anyway notices nothing."""
     tests = sorted({test.partition("::")[0] for mutant in mutants for test in mutant.tests})
     code, output = run_tests(python, snapshot, tests, compile_too=True)
@@ -180,7 +180,7 @@ def check_baseline(python, mutants, snapshot):
         raise MutantError(f"The tests fail on the engine as it is; mend that first.\n{first_failure(output)}")
 
 
-def run_all(python, mutants, workers, report):
+def run_all(python, mutants, workers, report) -> list:
     """Results in the order of the list; `report` is called with each as it comes."""
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as snapshot:
         copy_tree(snapshot)  # once: the working tree may go on changing
@@ -201,7 +201,7 @@ def run_all(python, mutants, workers, report):
 # --- the command -------------------------------------------------------------------------------------------
 
 
-def find_python():
+def find_python() -> str:
     """Find the Python that has pytest: this one, or the one `course.py` keeps for the course."""
     if importlib.util.find_spec("pytest") and importlib.util.find_spec("numpy"):
         return sys.executable
@@ -211,7 +211,7 @@ def find_python():
     return ensure_environment(("dev",)).python
 
 
-def choose(mutants, only):
+def choose(mutants, only) -> list:
     """Choose the defects that are asked for by id, or all. MutantError for an id that is not in the list."""
     unknown = sorted(set(only) - {mutant.id for mutant in mutants})
     if unknown:
@@ -219,7 +219,7 @@ def choose(mutants, only):
     return [mutant for mutant in mutants if mutant.id in only or not only]
 
 
-def summary(results):
+def summary(results) -> str:
     """Return the figures in three lines at most."""
     killed = [r for r in results if r.outcome == KILLED]
     lines = [f"{len(killed)} of {len(results)} defects were noticed."]
@@ -232,7 +232,7 @@ def summary(results):
     return "\n".join(lines)
 
 
-def main(argv=None):
+def main(argv=None) -> int:
     """Run the command; 0 when every defect was noticed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

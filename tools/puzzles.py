@@ -50,25 +50,25 @@ PUZZLES = {  # number -> (the puzzle in a line, the lesson that answers it, itse
 }  # fmt: skip
 
 
-def lesson_files():
+def lesson_files() -> dict:
     """Return {lesson number: its source} of the lessons and parts that exist."""
     return {number_in(path.parent.name): path for path in sorted((ROOT / "lessons").glob("[0-8][0-9]*_*/lesson.py"))}
 
 
-def cells(source):
+def cells(source) -> list:
     """Return (number of the cell, its tags) of a lesson's source."""
     found = re.split(r"^# %%(.*)$", source, flags=re.MULTILINE)[1::2]
     return [(i, re.findall(r'"([^"]+)"', head) if "tags=" in head else []) for i, head in enumerate(found)]
 
 
-def claim_tests(number):
+def claim_tests(number) -> dict:
     """Return {claim id: the name of its test} of a lesson."""
     path = folder_of(number) / "claims.py"
     names = re.findall(r"^def (test_c(\d\d[a-z]?)_(\d+)_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {f"C{lesson}.{claim}": name for name, lesson, claim in names}
 
 
-def collect():
+def collect() -> dict:
     """Collect {puzzle: (cells as (lesson, number, claims), exercises as records)} over all lessons that exist."""
     found = {puzzle: ([], []) for puzzle in PUZZLES}
     for lesson, path in lesson_files().items():
@@ -83,7 +83,7 @@ def collect():
     return found
 
 
-def complaints(found):
+def complaints(found) -> list[str]:
     """List what is missing, one sentence each."""
     said, lessons = [], lesson_files()
     for puzzle, (_, lesson) in PUZZLES.items():
@@ -97,7 +97,7 @@ def complaints(found):
     return said
 
 
-def table(found):
+def table(found) -> str:
     """Write docs/puzzles.md."""
     lines = [
         "# The puzzles, and where each is answered",
@@ -124,7 +124,7 @@ def table(found):
     return "\n".join(lines) + "\n"
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Write the table, or compare it with what is there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; fail when the table is not up to date")

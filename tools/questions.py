@@ -119,7 +119,7 @@ QUESTIONS = {
 }
 
 
-def claims():
+def claims() -> dict:
     """Read {claim: (its sentence, the lesson's file, the heading above its cell, the cell's number)}."""
     found = {}
     for path in sorted((ROOT / "lessons").glob("[0-8][0-9]*_*/lesson.py")):
@@ -137,13 +137,13 @@ def claims():
     return found
 
 
-def exercises():
+def exercises() -> dict:
     """Return {exercise: its title}."""
     modules = [exercises_module(number) for number in lesson_numbers()]
     return {record.id: record.title for module in modules for record in module.EXERCISES}
 
 
-def complaints():
+def complaints() -> list[str]:
     """List what is missing, one sentence each."""
     known, asked, said = claims(), exercises(), []
     for question, ids, exercise in every_question():
@@ -153,18 +153,18 @@ def complaints():
     return said
 
 
-def every_question():
+def every_question() -> list:
     """Return (question, claims, exercise) in the order of the table, with the numbers of today."""
     return [entry for entries in QUESTIONS.values() for entry in map(today, entries)]
 
 
-def today(entry):
+def today(entry) -> tuple:
     """Give a line of the table the numbers of today."""
     question, ids, exercise = entry
     return question, tuple(map(new_number, ids)), new_number(exercise)
 
 
-def table():
+def table() -> str:
     """Write docs/questions.md."""
     known, asked = claims(), exercises()
     lines = [
@@ -191,7 +191,7 @@ def table():
     return "\n".join(lines) + "\n"
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Write the table, or compare it with what is there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; fail when the table is not up to date")

@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import course_lib as torch  # noqa: E402
-from backscope.pictures.draw import draw  # noqa: E402
+from backscope.pictures.draw import Picture, draw  # noqa: E402
 
 
-def modified_in_place():
+def modified_in_place() -> Picture:
     """Return the program that stands beside the picture: a result is overwritten before the pass that needs it."""
     x = torch.tensor(4.0, requires_grad=True)
     a = x.sqrt()
@@ -24,7 +24,7 @@ def modified_in_place():
     return draw(a)
 
 
-def main():
+def main() -> None:
     """Write the file and say so."""
     picture = modified_in_place()
     svg = ROOT / "docs" / "picture.svg"

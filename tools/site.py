@@ -34,7 +34,7 @@ DOCUMENTS = ("questions", "puzzles")  # pages of docs/ that are shown as they ar
 GUIDES = ("classroom", "in_the_browser")  # and those whose links into the repository lead nowhere here
 
 
-def lessons():
+def lessons() -> list:
     """Return (number, title, what it is about, minutes, file name) of each lesson, as README's table has them."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     row = r"^\| \[(\d\d[a-z]?) ([^\]]+)\]\(notebooks/([\w.]+)\.ipynb\) \| (.+?) \| (\d+) \|$"
@@ -44,7 +44,7 @@ def lessons():
 SAMPLE = "07.2", "uncounted"  # an exercise, and one of its wrong answers
 
 
-def sample():
+def sample() -> str:
     """Return a wrong answer to an exercise, and the card that it gets, as the lesson shows it."""
     from coursekit.judge import exercise
     from coursekit.notebook import card as cards
@@ -66,7 +66,7 @@ RUN = ("Click into it and press **Shift+Enter** to run it and go on to the next 
 READ = "Below it stands what it printed and drew when it was run."  # on the site no cell runs
 
 
-def published(root=ROOT):
+def published(root=ROOT) -> tuple:
     """Read (address of the repository, of the site), as tools/address.py has written them; empty before that."""
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     return tuple(
@@ -75,7 +75,7 @@ def published(root=ROOT):
     )
 
 
-def edition():
+def edition() -> str:
     """Return the version, and the day of the last commit, or today where there is no git."""
     with open(ROOT / "pyproject.toml", "rb") as file:
         version = tomllib.load(file)["project"]["version"]
@@ -85,14 +85,14 @@ def edition():
     return f"Version {version}, {day.day} {day:%B %Y}"
 
 
-def clone(root=ROOT):
+def clone(root=ROOT) -> str:
     """README's lines for how to get the course: with an address, or in a copy of the repository."""
     readme = (root / "README.md").read_text(encoding="utf-8")
     block = re.search(r"<!-- address:clone -->\n(.*?)<!-- /address -->", readme, re.DOTALL)[1].strip()
     return block.partition("\n\nYou can also")[0]  # read here, as they do already
 
 
-def front_page(lite=False):
+def front_page(lite=False) -> str:
     """docs/site/index.md with its tables filled in; with a link to the course for the browser, if that lies below."""
     from tools.messages import messages
 
@@ -125,7 +125,7 @@ def front_page(lite=False):
     return text
 
 
-def card():
+def card() -> bytes:
     """Draw the picture that a link to the site is shown with, 1200 by 630: five lines, and what they leave behind."""
     from tools.build_notebooks import as_png
 
@@ -151,7 +151,7 @@ def card():
     )
 
 
-def opener(number, title, file, lite):
+def opener(number, title, file, lite) -> str:
     """Write what stands below a lesson's first words: it is read here, and run elsewhere."""
     repository, _ = published()
     ways = [f'<a href="../{LITE}{file}.ipynb">in your browser</a>'] * lite
@@ -168,14 +168,14 @@ def opener(number, title, file, lite):
     )
 
 
-def at_work():
+def at_work() -> str:
     """README's section on the instruments."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     section = readme[readme.index("## At work") :].partition("\n## ")[0]
     return section.replace("## At work", "# At work", 1)
 
 
-def api():
+def api() -> str:
     """Write the instruments' signatures and docstrings."""
     backscope = importlib.import_module("backscope")
     lines = ["# The instruments", "", "What `help()` says of each.", ""]
@@ -185,7 +185,7 @@ def api():
     return "\n".join(lines)
 
 
-def engine_pages(folder):
+def engine_pages(folder) -> None:
     """Write the engine's files, each on a page, and the map."""
     folder.mkdir(parents=True)
     where = {}  # file -> lessons that speak of it
@@ -214,7 +214,7 @@ def engine_pages(folder):
     )
 
 
-def without_links_out(text, known):
+def without_links_out(text, known) -> str:
     """Links to files that the site does not have become plain words."""
 
     def kept(match):
@@ -227,7 +227,7 @@ def without_links_out(text, known):
     return re.sub(r"\[([^\]\[]+)\]\(([^)\s]+)\)", kept, text)
 
 
-def gather(folder, lite):
+def gather(folder, lite) -> None:
     """Gather all pages in one folder, ready for Sphinx."""
     from tools import messages
 
@@ -271,7 +271,7 @@ def gather(folder, lite):
     engine_pages(folder / "engine")
 
 
-def build(out, lite=False):
+def build(out, lite=False) -> int:
     """Write the site; returns Sphinx's exit status. Warnings are errors: a broken link is one."""
     source = ROOT / "build" / "site-source"
     gather(source, lite)
@@ -285,7 +285,7 @@ def build(out, lite=False):
     return status
 
 
-def main(arguments=None):
+def main(arguments=None) -> int:
     """Build the site."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where to (build/site)")

@@ -1,4 +1,4 @@
-"""What several exercises of lesson 16 and its parts share."""
+"""Helpers that several exercises of lesson 16 and its parts share."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""What answers the second and the third question about a repair, in lesson 16 and its parts. Copy it where you like.
+"""Answers to the second and the third question about a repair, in lesson 16 and its parts. Copy it where you like.
 
 `torch` is the library that your tensors are of: `import torch`, and hand it on.
 """

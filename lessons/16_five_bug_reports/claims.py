@@ -11,7 +11,7 @@ STAGE = import_from_lessons("16_five_bug_reports.stage")
 
 
 def measured(torch, loss_of, parameters):
-    """Whether the gradients' slopes in random directions are the measured ones."""
+    """Tell whether the gradients' slopes in random directions are the measured ones."""
     return slopes(torch, loss_of, parameters).endswith("the same")
 
 

@@ -72,7 +72,7 @@ def head_alone(torch, sort):
 
 
 def at_scale(torch):
-    """Whether `slopes` notices, with half a million parameters, that the first half is cut off."""
+    """Tell whether `slopes` notices, with half a million parameters, that the first half is cut off."""
     nn = torch.nn
     torch.manual_seed(0)
     lower, upper = nn.Sequential(nn.Linear(32, 512), nn.Tanh(), nn.Linear(512, 512), nn.Tanh()), nn.Linear(512, 512)

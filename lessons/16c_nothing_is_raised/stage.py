@@ -11,7 +11,7 @@ from lessons.three_questions import copies, moved
 
 
 def alive_after(torch, activation, training, batches=5):
-    """How many results are alive after each batch. The garbage collector waits meanwhile."""
+    """Count the results that are alive after each batch. The garbage collector waits meanwhile."""
     torch.manual_seed(0)
     model, references, counts = torch.nn.Linear(100, 100), [], []
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

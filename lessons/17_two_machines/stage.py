@@ -29,7 +29,7 @@ def story(torch, group=None):
 
 
 def turns():
-    """What each rank of the story does, turn by turn. Colours: an input, the broadcast, the all-reduce."""
+    """Draw what each rank of the story does, turn by turn. Colours: an input, the broadcast, the all-reduce."""
     rows = [["rank 0", "F 2", "sends 2", "F 6", "B", "sum / 2"], ["rank 1", "F 8", "gets 2", "F 24", "B", "sum / 2"]]
     papers = [[None, 0, 1, 0, 0, 2]] * 2
     return grids(["time → (F: forward of an input, B: backward)", rows], colours=[papers])

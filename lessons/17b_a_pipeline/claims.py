@@ -7,7 +7,7 @@ from lessons.claims_kit import from_lesson, raises
 
 
 def run(torch, capsys, step):
-    """What the lesson's pipeline prints: {turn: (version used, version now, gradients)}, and its last three lines."""
+    """Read what the pipeline prints: {turn: (version used, version now, gradients)}, and its last three lines."""
     processes(from_lesson(torch, "17b", "pipeline").pipeline, torch, step)
     lines = capsys.readouterr().out.splitlines()
     pattern, turns = re.compile(r"(B\d): made with v(\d), weights now at v(\d), .*\[(.*), (.*)\]"), {}

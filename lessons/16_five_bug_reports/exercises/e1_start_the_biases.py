@@ -72,7 +72,7 @@ def raised(start, outputs, prior, of_class):
 
 
 def first_difference(bias, found, wanted, case):
-    """Where the bias differs first from what it should be."""
+    """Find where the bias differs first from what it should be."""
     if len(found) != len(wanted):
         return not_yet(f"With {case} the bias has shape {tuple(bias.shape)} afterwards; it had {len(wanted)} numbers "
                        "in one row.")  # fmt: skip

@@ -97,7 +97,7 @@ def trainer(torch, model, plan, steps):
 
 
 def why(name, found, wanted, rests):
-    """Which of the known slips gives this answer."""
+    """Tell which of the known slips gives this answer."""
     if name in ("sound", "sound, with a rest") and set(found) == ALL - set(rests):
         return "the same tensor"
     if not rests and not found:

@@ -6,7 +6,7 @@ from lessons.shared import as_number
 
 
 def truth(torch):
-    """How many nodes of the graph have let go of the gradient that they were given, before the pass fails."""
+    """Count the nodes of the graph that have let go of the gradient they were given, before the pass fails."""
     w = torch.tensor([0.5], requires_grad=True)
     first = torch.tanh(w * torch.tensor([1.0]) + torch.tensor([0.2]))
     (first**2).sum().backward()

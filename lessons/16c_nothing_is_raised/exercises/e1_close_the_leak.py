@@ -18,7 +18,7 @@ def given(torch, count):
 
 
 def check(answer, torch):
-    """What is alive; the value and both derivatives; what a write does; what a slot holds."""
+    """Check what is alive; the value and both derivatives; what a write does; what a slot holds."""
     counts = [alive(torch, answer, training) for training in (True, False)]
     if [1, 1] in counts:  # asked first: each call of the collector takes a tenth of a second
         return almost("collected by hand")
@@ -85,7 +85,7 @@ def without_a_slot(answer, torch):
 
 
 def alive(torch, answer, training):
-    """How many results are alive after each of two calls; a text where the pass found nothing."""
+    """Count the results that are alive after each of two calls; a text where the pass found nothing."""
     x, references, counts = torch.ones(3, requires_grad=True), [], []
     with no_collector():
         for _ in range(2):

@@ -29,7 +29,6 @@
 
 # %%
 import course_lib as torch
-import copy
 
 from backscope import draw
 from coursekit import lesson, show
@@ -47,11 +46,11 @@ def fresh(lr=0.1, **settings):
     return model, torch.optim.SGD(model.parameters(), lr=lr, **settings)
 
 
-def frozen(cleared, rounds=12):
+def frozen(clear_all, rounds=12):
     model, optimizer = fresh()
     losses, weights = [], []
     for _ in range(rounds):
-        cleared(model, optimizer).zero_grad()
+        (optimizer if clear_all else model[1]).zero_grad()
         loss = mse(model(x), t)
         loss.backward()
         optimizer.step()
@@ -61,7 +60,7 @@ def frozen(cleared, rounds=12):
     return losses, weights
 
 
-losses, weights = frozen(lambda model, optimizer: model[1])
+losses, weights = frozen(clear_all=False)
 print(losses)
 L.stage.losses({"first layer frozen after one round": losses})
 
@@ -81,7 +80,7 @@ L.stage.lanes()
 # **Notice:**
 #
 # - Each line finds its work in a lane, and leaves its result in a lane.
-# - `backward()` reads what the graph has saved. In a network some of the saved tensors are the parameters themselves, or views of them, each noted with its version.
+# - `backward()` reads what the graph has saved, and frees it (lesson 06). In a network some of the saved tensors are the parameters themselves, or views of them, each noted with its version.
 # - Only `step()` writes to the parameters. It never looks at the loss or at the graph. It finds the gradients in the lane `.grad`.
 #
 # ## In which orders may the three lines stand?
@@ -128,34 +127,40 @@ L.run(L.stage.lanes, "ZSB", ".grad", after="10.p1")
 # %% [markdown]
 # ## What does `backward` find when `step` has written?
 #
-# The order SZB raises an error. Here is its lane of parameters.
+# Here is the lane of the parameters, in the last of the six orders.
 
 # %%
 L.run(L.stage.lanes, "SZB", "parameters", after="10.p1")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** `step()` writes between two lines that read. The forward pass has computed with the old values, and `backward()` finds the new ones.
+# **Notice:** `step()` writes between two lines that read. The forward pass has computed with the old values, and `backward()` finds the new ones. (In the first round `step` found no gradient and wrote nothing, so the error waits until the second.)
 
 # %% [markdown]
-# Below are the two layers once more, written by hand, in the second round of the order SZB. (In the first round `step` found no gradient and wrote nothing, so the error waits until the second.) The first round has left the gradient −4 for each weight. We stop after `step`, before `backward`.
+# Below are the two layers once more, written by hand, in the second round of this order. The first round has left the gradient −4 for each weight. We stop after `step`, before `backward`.
 
 # %%
-u, v = (torch.ones(1, 1, requires_grad=True) for _ in range(2))
-optimizer = torch.optim.SGD([u, v], lr=0.1)
-u.grad, v.grad = (torch.full((1, 1), -4.0) for _ in range(2))  # from the first round
-h = x * u
-y = h * v
-optimizer.step()
-draw(y)
+def second_round():
+    u, v = (torch.ones(1, 1, requires_grad=True) for _ in range(2))
+    optimizer = torch.optim.SGD([u, v], lr=0.1)
+    u.grad = torch.full((1, 1), -4.0)  # from the first round
+    v.grad = torch.full((1, 1), -4.0)
+    h = x * u
+    y = h * v
+    optimizer.step()
+    return draw(y)
 
-# %% [markdown]
+
+L.run(second_round, after="10.p1")
+
+# %% [markdown] tags=["tells"]
 # **Notice:**
 #
 # - `v` is STALE. Node 2, the second product, saved it at version 0, and `step` has written to it since.
 # - `step` wrote to `u` as well. But no node saved `u`: the first product saved only `x`, because `x` is plain data and needs no gradient. So this write does no harm.
 #
 # The message names the same two versions, 1 and 0. (A `Linear` saves its weight as a view, transposed. A view that is renewed after a write is called AsStrided: lesson 08.)
-#
+
+# %% [markdown]
 # ## Two losses share some layers: when may you step?
 #
 # In reinforcement learning an actor and a critic have a loss each, and share the layers below them, the *trunk*. Here the first optimizer steps as soon as it has its gradients. The two graphs share a part, so `retain_graph=True` is needed to get that far.
@@ -163,7 +168,7 @@ draw(y)
 # %%
 def two_losses():
     trunk = fresh()[0]  # two layers
-    actor, critic = fresh()[0]  # one layer for each head
+    actor, critic = fresh()[0]  # two layers more, one for each head
     shared = [*trunk.parameters(), *actor.parameters()]
     first = torch.optim.SGD(shared, lr=0.1)
     h = trunk(x)  # x is plain data
@@ -189,7 +194,7 @@ L.run(two_losses, after="10.p2")
 # > **The rule.** First all reading, then all writing: run every backward pass of a forward pass before any step.
 
 # %% [markdown]
-# The usual cure is one forward pass of the trunk, one backward pass for the sum of the losses, and then all steps.
+# The usual cure is one forward pass of the trunk, one backward pass for the sum of the losses, and then all steps. The trunk gets the gradient of both losses, −8 for each weight, and each head its own, −4.
 
 # %% tags=["C10.3"]
 trunk, (actor, critic) = fresh()[0], fresh()[0]
@@ -203,13 +208,13 @@ print([round(p.item(), 4) for p in everything])
 # %% [markdown]
 # ## What is inside `step()`?
 #
-# For each parameter, `step()` reads `.grad` and writes the parameter in place, under `no_grad`. So your model holds the same tensors as before, at a higher version. For plain SGD the same by hand is one line.
+# For each parameter, `step()` reads `.grad` and writes the parameter in place, under `no_grad`. So your model holds the same tensors as before, at a higher version. For plain SGD the same by hand is one line. Below, `p` and `q` begin at the same values and get the same gradients. `p` is stepped by the optimizer, and `q` by hand.
 
 # %% tags=["C10.1", "C10.2"]
 p, q = (torch.tensor([1.0, 0.3], requires_grad=True) for _ in range(2))
 optimizer = torch.optim.SGD([p], lr=0.1)
 for _ in range(5):
-    p.grad, q.grad = p.detach() ** 3, q.detach() ** 3  # any gradients will do
+    p.grad, q.grad = p.detach() ** 3, q.detach() ** 3  # any would do
     optimizer.step()
     with torch.no_grad():
         q.add_(q.grad, alpha=-0.1)
@@ -219,7 +224,7 @@ print("a leaf:", p.is_leaf, "- node:", p.grad_fn)
 # %% [markdown]
 # The two are equal to the last digit. Each step counts as one write: five steps have made version 5.
 #
-# Here is `step` in our engine. `update` is the arithmetic, here the subtraction in place. Look for the question that `step` asks about each parameter.
+# Here is `step` in our engine. `update` is the arithmetic, here the subtraction in place. Pass over the closure and the groups, and look for the question that `step` asks about each parameter.
 
 # %% tags=["engine"]
 show("optim.SGD.step")
@@ -257,7 +262,7 @@ L.run(two_steps, {"momentum": 0.9}, after="10.p3")
 L.run(two_steps, {}, after="10.p3")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** without settings, plain SGD moves only the frozen one. With weight decay or momentum the one with the zero moves as well, by the decay or by the old sum (lesson 05).
+# **Notice:** without settings, plain SGD moves only the frozen one. With weight decay or momentum the one with the zero moves as well, by the decay, or by the sum of earlier gradients that momentum keeps and steps along (lesson 05).
 #
 # `step()` asks for `.grad`, and never for `requires_grad`. `requires_grad_(False)` keeps new gradients away, but the old gradient of c is still there, and is used again.
 #
@@ -268,12 +273,9 @@ L.run(two_steps, {}, after="10.p3")
 
 # %%
 def report():
-    for name, cleared in (
-        ("model[1] cleared", lambda model, optimizer: model[1]),
-        ("all cleared", lambda model, optimizer: optimizer),
-    ):
-        losses, weights = frozen(cleared)
-        print(name, "\n  frozen weight", weights, "\n  losses", losses)
+    for clear_all in (False, True):
+        losses, weights = frozen(clear_all)
+        print("all cleared" if clear_all else "model[1] cleared", "\n  frozen weight", weights, "\n  losses", losses)
 
 
 L.run(report, after="10.p3")
@@ -328,7 +330,7 @@ print("buffers:", [name for name, _ in torch.nn.BatchNorm1d(1).named_buffers()])
 
 # %% [markdown]
 # - The **state** is what the optimizer remembers of each parameter, here the running sum of momentum. Each step reads it and writes it.
-# - The **rate** stands in the optimizer's groups. A *scheduler* computes it from a plan, usually large steps first and small ones later. Its own `step()`, called after `optimizer.step()`, writes the next rate there, and its own counters.
+# - The **rate** stands in the optimizer's groups. A *scheduler* computes it from a plan, usually large steps first and small ones later. Its own `step()`, called after `optimizer.step()`, writes the next rate there.
 # - **Buffers** are tensors of the model that no optimizer steps. A batch norm layer has running averages of what passes through it. In train mode it is the *forward pass* that writes them.
 #
 # ### Exercise: who writes what?
@@ -410,7 +412,7 @@ def same_objects():
 L.run(same_objects)
 
 # %% [markdown]
-# ## Who writes to the weights that you kept?
+# ## Do you get the best weights back?
 #
 # A loss goes up and down, and the last round is seldom the best. So people keep the weights of the best one, and put them back at the end. `state_dict()` gives a dictionary with every parameter by name, and `load_state_dict()` writes the values of such a dictionary into the model.
 
@@ -425,9 +427,7 @@ def best_of_four():
             best = {"loss": loss, "state": model.state_dict()}
     model.load_state_dict(best["state"])
     print(best["loss"], mse(model(x), t).item())
-    copied = copy.deepcopy(best["state"])
-    three = model[1].weight, best["state"]["1.weight"], copied["1.weight"]
-    return draw(*three, names=["the weight", "kept", "copied"])
+    return L.stage.at_the_end(model, best["state"])
 
 # %% [markdown]
 # With the rate 0.25 our network swings: the loss after each of the four rounds is 1, 4, 1, 4.
@@ -445,7 +445,7 @@ L.run(best_of_four, after="10.p5")
 #
 # - `kept`, from the "best" state, lies in one memory with the weight of the model, and has the same counter. `state_dict()` hands out what `detach()` would.
 # - So every later `step` wrote into the best state, too. `load_state_dict` then copied the weights onto themselves.
-# - `copied` has a memory of its own. But it was made at the end, and came too late.
+# - For `copied`, `copy.deepcopy(best["state"])` was called at the end. It has a memory of its own, but it came too late.
 #
 # > **The rule.** A state dictionary is a set of names for the model's own memory. To keep it, copy it at that moment: `copy.deepcopy(model.state_dict())`. (Writing it to a file with `torch.save` is a copy, too.)
 

@@ -1,5 +1,8 @@
 """The picture of lesson 10: the lanes of a training loop, who reads and who writes."""
 
+import copy
+
+from backscope import draw
 from backscope.pictures.chart import Figure, chart
 from backscope.pictures.style import Page, as_image
 
@@ -7,7 +10,7 @@ Z, F, B, S = "optimizer. zero_grad()", "loss = mse(model(x), t)", "loss. backwar
 C, R = "clip_grad_ norm_(…)", "scheduler. step()"
 LANES = {  # lane -> {line of the loop: what it does there}
     "parameters": {F: "reads", B: "reads (some)", S: "reads, WRITES"},
-    "the graph": {F: "WRITES (new)", B: "reads"},
+    "the graph": {F: "WRITES (new)", B: "reads, FREES"},
     ".grad": {Z: "WRITES None", B: "WRITES (adds)", C: "reads, WRITES", S: "reads"},
     "buffers": {F: "reads, WRITES"},
     "state": {S: "reads, WRITES"},
@@ -45,7 +48,7 @@ class Lanes(Figure):
             for number, line in enumerate(self.lines):
                 does = LANES[lane].get(line)
                 if does:
-                    kind = ("run" if "WRITES" in does else "tensor") if lit else "done"
+                    kind = ("tensor" if does.startswith("reads") and "," not in does else "run") if lit else "done"
                     page.rect(kind, left + wide * number + 4, y + 4, wide - 8, high - 14)
                     colour = {"run": "run_t", "tensor": "tensor_t", "done": "ink2"}[kind]
                     page.text(left + wide * (number + 0.5), y + 21, does, "strong", colour)
@@ -72,3 +75,9 @@ def losses(lines):
     """Lists of losses as lines over the rounds."""
     found = {name: dict(enumerate(values, 1)) for name, values in lines.items()}
     return chart({"the loss, round by round": found}, across="round", up="loss")
+
+
+def at_the_end(model, state):
+    """Draw the last weight of the model, the same in a kept state dictionary, and in a copy of it made now."""
+    copied = copy.deepcopy(state)
+    return draw(model[1].weight, state["1.weight"], copied["1.weight"], names=["the weight", "kept", "copied"])

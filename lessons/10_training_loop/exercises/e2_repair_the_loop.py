@@ -264,8 +264,8 @@ EXERCISE = Exercise(
                 "says.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >(mse(model(x), t) / 2).backward(); CLIP; "
                            "optimizer.step(); scheduler.step()")),
-        Mistake("clipped too often", "Half a sum is shortened when each part is clipped, and the direction is "
-                "another one afterwards.",
+        Mistake("clipped too often", "Each part is clipped. So the sum is shortened before it is complete, and "
+                "ends up in another direction.",
                 fit_source("optimizer.zero_grad(); for x, t in parts:; >BACK; >CLIP; optimizer.step(); "
                            "scheduler.step()")),
         Mistake("not clipped", "Some batches take a longer step than allowed: the clipping is missing, or it comes "

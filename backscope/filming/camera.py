@@ -379,7 +379,8 @@ class Camera:
             return
         try:
             seen = Frame(lines, title, graph or self.read(), self.printed.take(), **more)
-            if self.frames and self.frames[-1].ran and error is None and seen.graph == self.frames[-1].graph:
+            statement = not seen.ran and error is None
+            if statement and self.frames and self.frames[-1].ran and seen.graph == self.frames[-1].graph:
                 return  # the statement of a pass whose last node was shown
             if not lines[0] and not seen.graph.values:
                 return

@@ -180,6 +180,21 @@ def test_backward_node_by_node(torch):
     assert "has just run" in drawings(seen)[3]
 
 
+PART = """
+y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True) * 2
+y[1:].mul_(10)
+y.sum().backward()
+"""
+
+
+def test_a_node_that_frees_nothing_has_its_frame(torch):
+    """The graph looks the same after it as before; what it got and sent is what the frame is for."""
+    seen = film(PART, nodes=True)
+
+    (at,) = [k for k, frame in enumerate(seen.reel.frames) if frame.title == "line 3, CopySlices has run"]
+    assert seen.changes(at) == ["got [1., 1., 1.]", "sent [0] [1., 10., 10.] to 1 MulBackward0: 1→0, ready"]
+
+
 def test_a_pass_node_by_node_that_fails(torch):
     """The nodes that ran have their frames, then comes the error; a pass that cannot begin raises what it would."""
     seen = film(IN_PLACE, nodes=True)

@@ -50,7 +50,7 @@ with expect_error(RuntimeError, "modified by an inplace operation"):
 #
 # ## Which of these share memory with `t`?
 #
-# In memory, `t` is six numbers in a row. A tensor that looks at the memory of another one is described by three things: its shape, the place at which it begins, and how far to walk for one step in each dimension. So two questions decide. Can its elements be reached with one fixed step for each dimension? And is that known before the program runs, whatever stands in a list or a mask? If the answer to both is yes, PyTorch shares the memory, unless the call exists to make a copy.
+# In memory, `t` is six numbers in a row. A tensor that looks at the memory of another one is described by three things: its shape, the place at which it begins, and how far to walk for one step in each dimension. So two questions decide. Can its elements be reached with one fixed step for each dimension? And does PyTorch know the steps without looking into a list or a mask? If the answer to both is yes, PyTorch shares the memory, unless the call exists to make a copy.
 #
 # Here are eight tensors that are made from a `t` with two rows and three columns. Each of them is filled with sevens, every time with a fresh `t`.
 
@@ -72,7 +72,8 @@ def fill_each():
         t = torch.zeros(2, 3)
         made = make(t)
         made.fill_(7)
-        print(letter, "| t:", t.tolist(), "| version", t._version, "| is a view:", made._is_view())
+        print(letter, "| t:", t.tolist(), "| version", t._version, end=" ")
+        print("| is a view:", made._is_view())
 
 # %% [markdown]
 # **Predict.** After which of the eight does `t` contain sevens? Answer with a list of letters.
@@ -90,13 +91,14 @@ L.run(fill_each, after="08.p1")
 
 # %%
 t = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-views = {"t": t, "t.T": t.T, "t[:, 1:]": t[:, 1:], "t[0].expand(2, 3)": t[0].expand(2, 3)}
+views = {"t": t, "t.T": t.T, "t[:, 1:]": t[:, 1:]}
+views["t[0].expand(2, 3)"] = t[0].expand(2, 3)
 L.run(L.stage.walks, t, views, after="08.p1")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** all four read from the same six cells.
 #
-# - `t.T` moves no number at all. It has the two strides of `t` in the other order, so each of its rows jumps over three places.
+# - `t.T` moves no number at all. It has the two strides of `t` in the other order, so in each of its rows the next number is three places further on.
 # - `t[:, 1:]` begins at place 1 and never comes to places 0 and 3.
 # - `expand` repeats a row, with the stride 0: for the next row it walks nowhere, and reads the same cells again.
 # - In **d**, the rows of `t.T` end to end would be the places 0, 3, 1, 4, 2, 5. No fixed step leads there, so `reshape` copied.
@@ -109,10 +111,11 @@ L.run(L.stage.walks, t, views, after="08.p1")
 
 # %% tags=["C08.2"]
 turned = t.T
-with expect_error(RuntimeError, "view size is not compatible with input tensor's size and stride"):
+with expect_error(RuntimeError, "view size is not compatible"):
     turned.view(6)
-print("reshape gives a view:              ", t.reshape(6)._is_view(), turned.reshape(6)._is_view())
-print("contiguous gives the tensor itself:", t.contiguous() is t, turned.contiguous() is turned)
+for each in (t, turned):
+    print("reshape is a view:", each.reshape(6)._is_view(), end="; ")
+    print("contiguous is the tensor itself:", each.contiguous() is each)
 
 # %% [markdown]
 # ## Where does a write to a copy go?
@@ -184,9 +187,9 @@ L.run(lambda: film(write_to_a_part, nodes=True), after="08.p2")
 # - Before the write, the node of `v`, `SliceBackward0`, led to the node of `y`: the part was computed from the whole.
 # - Now `y` has a new node called `CopySlices`, which leads to the old node of `y`.
 # - `v` has a new node, too. `AsStridedBackward0` leads to `CopySlices`. So the part is again computed from the whole, but from the *written* whole. ("As strided" is PyTorch's name for "read it with these strides".)
-# - There is no `MulBackward0` for `mul_(10)`. It is packed inside of `CopySlices`.
+# - There is no `MulBackward0` for `mul_(10)`. It is packed inside `CopySlices`.
 #
-# Go on to the backward frames. `CopySlices` is sent [1, 1, 1], and then the node of `x * 2` gets [1, 10, 10]. So `CopySlices` copies the gradient that arrives, sends the written part through the operation that wrote, and leaves the rest as it came.
+# Go on to the frames of the backward pass. `CopySlices` gets [1, 1, 1] and sends [1, 10, 10]. So it copies the gradient that arrives, sends the written part through the operation that wrote, and leaves the rest as it came.
 
 # %% [markdown]
 # You can check this yourself: build the same numbers without writing, and compare. Here `w` is a second operand of the write, and gets a gradient as well. `built` makes the same tensor with `cat`.
@@ -197,11 +200,13 @@ def built(x, w):
     return torch.cat([y[:1], y[1:] * w])
 
 
-x, w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor(10.0, requires_grad=True)
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+w = torch.tensor(10.0, requires_grad=True)
 z = x * 2
 z[1:].mul_(w)
 for y in (z, built(x, w)):
-    print(y.tolist(), [g.tolist() for g in torch.autograd.grad((y * y).sum(), (x, w))])
+    gradients = torch.autograd.grad((y * y).sum(), (x, w))
+    print(y.tolist(), [gradient.tolist() for gradient in gradients])
 
 # %% [markdown]
 # > **The rule.** A recorded write to a part rewrites the history of the whole: the base becomes "the old base, with this part replaced".
@@ -218,7 +223,7 @@ buffer[1] = w
 print(buffer, "is a leaf:", buffer.is_leaf)
 
 # %% [markdown]
-# As soon as something that requires grad is assigned to a part of it, the whole buffer is a computed tensor.
+# As soon as something that requires grad is assigned to a part of a buffer, the whole buffer is a computed tensor.
 #
 # ## What about views that were there before the write?
 #
@@ -245,12 +250,13 @@ print(x.grad)
 x.grad = None
 with torch.no_grad():
     inside = x[:2]
-print("requires_grad:", inside.requires_grad, " is_leaf:", inside.is_leaf, " grad_fn:", inside.grad_fn)
+print("requires_grad:", inside.requires_grad, " is_leaf:", inside.is_leaf)
+print("grad_fn:", inside.grad_fn)
 (inside * inside).sum().backward()
 print("inside.grad:", inside.grad, " x.grad:", x.grad)
 
 # %% [markdown]
-# Backward ran, and the gradient went nowhere. If you need a view of a weight in a computation, take it outside of `no_grad`.
+# Backward ran, and the gradient went nowhere. If you need a view of a weight in a computation, take it outside `no_grad`.
 #
 # ### Exercise: walk the histories
 #
@@ -284,7 +290,7 @@ L.check("08.2", walks)
 
 # %% tags=["C08.9", "P4"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-with expect_error(RuntimeError, "a view of a leaf Variable that requires grad is being used"):
+with expect_error(RuntimeError, "a view of a leaf Variable"):
     x[0] = 5.0
 with torch.no_grad():
     x[0] = 5.0
@@ -297,18 +303,18 @@ print(y, "gradient", x.grad)
 # %% [markdown]
 # In the first cure the value of `x` is another one from then on. In the second, the write leaves `x` alone, and its first number gets the gradient 0, since it has no influence any more.
 #
-# **Views from a call that may return several** are the second kind. `for number in y` looks harmless, but it calls `unbind`, and so does `a, b, c = y`. All pieces come from one node, which has one output for each. A view that is written to would need a node of its own, and PyTorch does not take it out of the shared one. So it refuses by the name of the call, even if there is only one piece. Without a history the same loop is allowed.
+# **Views from a call that may return several** are the second kind. `for number in y` looks harmless, but it calls `unbind`, and so does `a, b, c = y`. All pieces come from one node, which has one output for each. A piece that is written to would need a new node for itself alone, and PyTorch does not split the shared one. So a write to any result of these calls is refused, even if there is only one piece. Without a history the same loop is allowed.
 
 # %% tags=["C08.10", "P19"]
 y, plain = x * 2, torch.ones(3)
-with expect_error(RuntimeError, "Output 0 of Unbind is a view and is being modified inplace"):
+with expect_error(RuntimeError, "Output 0 of Unbind is a view"):
     for number in y:
         number.mul_(2)
 for number in plain:
     number.mul_(2)
 first, rest = y.split([1, 2])
 y.mul_(3)
-with expect_error(RuntimeError, "its base or another view of its base has been modified inplace"):
+with expect_error(RuntimeError, "its base or another view of its base"):
     first.sum()
 print(plain, y[:1].sum())
 
@@ -320,18 +326,20 @@ print(plain, y[:1].sum())
 # | the message says | what you do | what to do instead |
 # | --- | --- | --- |
 # | "more than one element of the written-to tensor refers to a single memory location" | you write to an expanded tensor, with `add_` or `mul_`. One place is several of its elements: is 1 added to it, or 3? | `clone()` first |
-# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside, as `inside` was | both inside of `no_grad`, or both outside |
+# | "A view was created in no_grad mode" | you write, outside of `no_grad`, to a view that was made inside, as `inside` was | both inside `no_grad`, or both outside |
 # | "Output 0 of BackwardHookFunction is a view" | you let a `ReLU(inplace=True)` write to the result of a module with a full backward hook (lesson 12). PyTorch puts a node of its own after such a module, and hands out a view | use the ReLU that is not in place |
 #
 # </details>
+#
+# The next cell raises these three, in this order.
 
 # %% tags=["C08.11", "C08.12", "C08.14", "P19"]
 e = torch.ones(1).expand(3)
 layer = torch.nn.Linear(3, 3)
 layer.register_full_backward_hook(print)
-L.run(lambda: e.add_(1))
-L.run(lambda: inside.mul_(2))
-L.run(lambda: layer(x).relu_())
+L.run(e.add_, 1)
+L.run(inside.mul_, 2)
+L.run(layer(x).relu_)
 
 # %% [markdown]
 # ### Exercise: the detector's biases
@@ -377,7 +385,7 @@ for result in (part, whole, copied, added):
 L.run(lambda: draw(part), after="08.p3")
 
 # %% [markdown] tags=["tells"]
-# The first two raise: `part` and `whole`. **Notice** the graph of `part`, which was computed before the write. Since the write `y` and its views have other nodes, so they are marked *not in this graph*. `rest` still holds 2 and 3: not one of the numbers that node 3 saved has changed. And yet the drawer is orange and says STALE.
+# The first two raise: `part` and `whole`. **Notice** the graph of `part`, which was computed before the write. Since the write `y` and its views have other nodes, so they are marked *not in this graph*. `rest` still holds 2 and 3: not one of the numbers that node 3 saved has changed. And yet the drawer is orange and says STALE. (`x.grad` holds what the two passes that ran have brought.)
 #
 # The reason is the counter. There is one for the whole memory, not one for each part. It does not say who wrote, or where. PyTorch does not look whether the two parts overlap; it compares two numbers. So it refuses, to be safe. `copied` saved a clone, which has a memory of its own, and `added` saved nothing.
 #
@@ -474,7 +482,7 @@ L.check("08.6", happens)
 # %% [markdown]
 # ## What you can now claim
 #
-# Each sentence was shown in a cell above, and a test runs it on our engine and on PyTorch.
+# The cells above show the heart of each sentence; a test runs every word of it on our engine and on PyTorch.
 #
 # - **C08.1** Slices, single rows, transpose, unsqueeze, expand and unbind give views, which share memory and version counter with their base; clone, arithmetic, and indexing with a list or a mask give copies.
 # - **C08.2** reshape gives a view where strides can describe the result and a copy where they cannot; contiguous() gives back the tensor itself when it is contiguous already, and a copy when it is not.

@@ -43,7 +43,7 @@ def check(answer, torch):
     if called(answer, "no_grad"):
         return correct(done)
     if called(answer, "detach"):
-        done += " As in F of 08.6, a write through `detach()` is recorded nowhere. Here that is what you want, and "
+        done += " A write through `detach()` is counted, but not recorded. Here that is what you want, and "
         done += "`no_grad` says so more plainly."
     if called(answer, "requires_grad_"):
         done += " You have to switch the flag on again yourself, also after an error; `with torch.no_grad():` does it."

@@ -258,7 +258,7 @@ class Doubts(Watcher):
     def before_pass(self, given, kwargs, place, frame):
         """backward() or grad() is about to run."""
         self.passes += 1
-        self.running = place is not None and frame.f_code.co_name != "grad"
+        self.running = place is not None and not self.asked_for(frame)
         self.graph, self.roots = ({}, {}), []
         if self.recorder.rests:
             return
@@ -294,6 +294,14 @@ class Doubts(Watcher):
         if self.hidden:
             self.look_for_hidden_writes(nodes)
             self.hidden.clear()
+
+    def asked_for(self, frame):
+        """Whether it is autograd.grad(), which gives its result to the one who asks."""
+        while frame is not None and not self.is_users(frame):
+            if frame.f_code.co_name == "grad":
+                return True
+            frame = frame.f_back
+        return False
 
     def tensors(self, given):
         for one in given:

@@ -95,6 +95,9 @@ class Drops(Watcher):
     def after_write(self, write, tensor):
         if not len(self.copies) or (known := self.copies.get(tensor)) is None or write.optimizer:
             return
+        if "zero" in write.name or write.name == "fill_":  # only its shape was wanted
+            del self.copies[tensor]
+            return
         place, reference, version = known
         leaf = reference()
         if leaf is None or place is None or leaf.grad is None or leaf._version != version:

@@ -24,10 +24,12 @@ def never_called(file):
 
 
 def misspelt(file):
-    """[(line, name)] of attributes that are set and look like requires_grad."""
+    """[(line, name)] of attributes of parameters that are set and look like requires_grad."""
     return [
         (target.lineno, target.attr)
-        for node in ast.walk(tree_of(file))
+        for loop in ast.walk(tree_of(file))
+        if isinstance(loop, ast.For) and any("parameters" in getattr(one, "attr", "") for one in ast.walk(loop.iter))
+        for node in ast.walk(loop)
         for target in (node.targets if isinstance(node, ast.Assign) else ())
         if isinstance(target, ast.Attribute) and FLAG.match(target.attr) and target.attr != "requires_grad"
     ]
@@ -45,7 +47,7 @@ def kept_best(file):
             and {getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(node.value)} & COPIES
         ):
             copied |= {last(target) for target in node.targets}
-        if not (isinstance(node, ast.If) and any(isinstance(one, ast.Compare) for one in ast.walk(node.test))):
+        if not (isinstance(node, ast.If) and sets_a_record(node)):
             continue
         for one in node.body:
             for statement in ast.walk(one):
@@ -54,6 +56,16 @@ def kept_best(file):
                     if name and kept and name != kept:
                         found.setdefault(name, (statement.lineno, kept))
     return {name: what for name, what in found.items() if name not in copied}
+
+
+def sets_a_record(node):
+    """`if loss < lowest: lowest = loss`."""
+    orders = ast.Lt, ast.LtE, ast.Gt, ast.GtE
+    compares = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare) and isinstance(one.ops[0], orders)]
+    compared = {last(one) for each in compares for one in ast.walk(each)} - {""}
+    targets = [target for one in node.body for each in ast.walk(one) if isinstance(each, ast.Assign)
+               for target in each.targets]  # fmt: skip
+    return bool(compared & {last(one) for target in targets for one in ast.walk(target)})
 
 
 def last(node):

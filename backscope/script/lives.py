@@ -100,7 +100,11 @@ class Lives(Watcher):
             gradient = (parameter := life.parameter()).grad
             self.before[id(parameter)] = (id(gradient), gradient._version) if gradient is not None else None
         self.now = now = Pass(self.doubts.passes, place, self.doubts.key(frame))
-        now.alone = self.doubts.owned.issuperset(self.doubts.graph[1])
+        leaves = self.doubts.graph[1]
+        hooks = "_backward_hooks", "_post_accumulate_grad_hooks"
+        now.alone = self.doubts.owned.issuperset(leaves) and not any(
+            getattr(leaf, hook, None) for leaf in leaves.values() for hook in hooks
+        )
         now.scaled = any(root is one() for one in self.scaled for root in self.doubts.tensors(given))
         self.scaled.clear()
 
@@ -181,7 +185,10 @@ class Lives(Watcher):
         self.moving = [
             (one, one.detach().clone())
             for one in parameters
-            if not one.requires_grad and one.grad is not None and id(one) in self.frozen
+            if not one.requires_grad
+            and one.grad is not None
+            and id(one) in self.frozen
+            and (self.life(one).used or not self.life(one).parts)  # no gradient of a pass since the last step
         ]
 
     def after_step(self):
@@ -238,13 +245,18 @@ class Lives(Watcher):
     def before_clip(self, frame, *args, **kwargs):
         """Clipping begins; an iterator of parameters can be gone through once, and is handed on as another one."""
         limit = args[1] if len(args) > 1 else kwargs.get("max_norm", kwargs.get("clip_value"))
-        if self.off or not args or limit == float("inf"):
+        if self.off or not args:
             return None
         given = [args[0]] if isinstance(args[0], self.recorder.tensor) else args[0]
         if not isinstance(given, (list, tuple)):
             given = list(given)
             args = ((one for one in given), *args[1:])
-        self.recorder.guarded(self.look_at_clip, frame, given)
+        if limit == float("inf"):  # asks for the norm only
+            for one in given:
+                for each in life.parts if (life := self.lives.get(id(one))) else ():
+                    each.read = True
+        else:
+            self.recorder.guarded(self.look_at_clip, frame, given)
         return args
 
     def look_at_clip(self, frame, given):

@@ -116,6 +116,7 @@ class Models(Watcher):
             if found is None or found.parameter() is not leaf:
                 found = self.received[key] = Received(leaf)
             found.passes += 1
+            found.read |= not self.doubts.running
             if found.passes == 1 and self.doubts.steps:
                 self.look_for_fresh(leaf, found)
             if found.passes >= 2 and self.doubts.steps and not found.asked:

@@ -40,11 +40,11 @@ tell = L.stage.tell
 L.stage.story(torch)
 
 # %% [markdown]
-# This is the story, small, with one weight in the branch and one in front of it. With the line, the loss hardly falls.
+# This is the story, small: one weight in the branch, and one in front of it.
 #
 # ## What does a hook on one branch do to the others?
 #
-# Here is the network itself. `f` is the branch, and the connection around it leads straight from `x` to `out`.
+# Here is one pass, with numbers to check by hand. `x` stands for what comes from the front of the network, and `f` is the branch. The connection around it leads straight from `x` to `out`.
 
 # %%
 def block(hook):
@@ -104,13 +104,7 @@ L.run(stepped, lambda grad: grad.clamp(-0.01, 0.01), after="12.p1")
 # %% [markdown]
 # ## So what was wrong in the story?
 #
-# The line of the story differs by a single character. It calls `clamp_`:
-#
-# ```python
-# f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))
-# ```
-#
-# Both hooks return the same numbers.
+# The line of the story differs by a single character: `f.register_hook(lambda grad: grad.clamp_(-0.01, 0.01))`. Both hooks return the same numbers.
 #
 # **Predict.** What is `x.grad` with this line? Answer with a list of two numbers.
 
@@ -125,10 +119,19 @@ L.run(stepped, lambda grad: grad.clamp_(-0.01, 0.01), after="12.p2")
 # **Notice:**
 #
 # - In step 3 the addition sends one tensor along *both* of its arrows. The box of `x` holds it.
-# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given. That is this very tensor, and it still waits in the box of `x`. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
+# - In step 4 look at the brown words in the box of `x`. `clamp_` writes into the gradient that it is given: this very tensor. So it is `[0.01, 0.01]` there, too, and the node adds its 0.03 to that.
 # - In step 5 `x` gets `[0.04, 0.04]`: the connection was cut off with the branch. There was no error.
 #
 # > **The rule.** A hook may return another gradient. It may not change the one that it is given.
+
+# %% [markdown]
+# Here is the story again, with a third curve: `clamp` in place of `clamp_`.
+
+# %%
+L.run(L.stage.story, torch, True, after="12.p2")
+
+# %% [markdown] tags=["tells"]
+# The branch is held back, as its author wanted, and what stands in front of it learns again.
 
 # %% [markdown]
 # ## A tensor is used twice: how often is its hook called?
@@ -145,7 +148,7 @@ h.register_hook(lambda grad: print("the third hook gets", grad))
 print("x.grad is", x.grad)
 
 # %% [markdown]
-# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up all that arrives, as in lesson 04, and only then calls the hooks, in the order of registration. Each is given what the one before it left. The node of `h` runs on what remains at the end: 50, and 3 times 50 reaches `x`.
+# Each hook was called once, with the sum 1 + 4 = 5. The engine adds up all that arrives, as in lesson 04, and only then calls the hooks, in the order of registration. Each is given what the one before it left. The node of `h` runs on the last: 3 times 50 reaches `x`.
 #
 # > **The rule.** The hooks of a tensor are called once in a pass, one after the other, with the whole sum. What a hook returns takes the gradient's place; None leaves it as it is.
 #
@@ -202,23 +205,23 @@ def turn(grad):
 def heads(own):
     w = torch.tensor(1.0, requires_grad=True)
     h = w * 2
-    r = own(h)
+    r = h * 1 if own else h
     r.register_hook(turn)
     loss = h * 5 + r * 3
-    loss.backward(retain_graph=True)
+    loss.backward(retain_graph=True)  # the picture comes afterwards
     print("w.grad is", w.grad)
     return draw(loss, detail=0)
 
 
-L.run(heads, lambda h: h)
-L.run(heads, lambda h: h * 1)
+L.run(heads, False)
+L.run(heads, True)
 
 # %% [markdown]
 # **Notice:** in the first picture both arrows meet at node 1, so `turn` gets the sum and returns −(5 + 3), and the node multiplies by 2. In the second picture `turn` is on one of the two ways, and 5 − 3 = 2 arrives at `h`.
 #
 # ### Exercise: reverse one branch
 #
-# **12.1 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h`, for the head that is to be misled.
+# **12.1 · Reverse one branch** (8 minutes). Write `turn_round(torch, h, strength)`. It returns a tensor `r` with the values of `h` in memory of its own, for the head that is to be misled.
 #
 # - When a gradient comes back to `r`, `-strength` times as much goes on to `h`. Do not cut its history: lesson 13 will need it.
 # - What else is computed from `h` gets its ordinary gradient. So does `z`, if somebody computes `r + z`.
@@ -243,7 +246,7 @@ show("engine.hooks.call_tensor_hooks")
 # %% [markdown]
 # Yours needs seven lines. The hooks of a result belong to the node that made it. Those of a leaf are kept by the leaf itself, and its accumulator reads them there: an accumulator lives only as long as a graph holds it (lesson 05). In `my_engine.py`:
 #
-# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook` (no handle needed).
+# 1. Give `Tensor` and `Node` a list `hooks`, let `AccumulateGrad` use the list of its leaf, and write `register_hook` (it need not return anything).
 # 2. In the loop of `run_backward`, just before the node runs, call its hooks with the whole sum, one after the other. What a hook returns takes the gradient's place, unless it is None.
 #
 # The usual slip is to call the hooks when a gradient *arrives*. Then a tensor that is used twice has its hook called twice, each time with a part.
@@ -258,7 +261,7 @@ L.build("12")
 
 # %%
 def five():
-    w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)  # a parameter, and data
+    w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0)
     y = w * x
     w.register_post_accumulate_grad_hook(tell("A", "post-accumulate hook of w"))
     y.register_hook(tell("B", "hook of y"))
@@ -279,9 +282,9 @@ L.predict("12.p4", None)
 L.run(five, after="12.p4")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** the picture was drawn before the pass. Hooks of tensors stand on values: B below `y`, D and A below `w`. Hooks of nodes stand on nodes: E and C on node 1. At both places the tensor's own hooks come first, B and D. And A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient, which was in `w.grad` by then.
+# **Notice:** the picture was drawn before the pass. Hooks of tensors stand on values: B below `y`, D and A below `w`. Hooks of nodes stand on nodes: E and C on node 1. The hook of a tensor comes first at both: B before the node, D before the accumulator. And A printed `tensor(3., requires_grad=True)`. That is `w` itself, and not its gradient, which was in `w.grad` by then.
 #
-# Here are all kinds of hooks in the order in which they are called, with what each is for:
+# The hooks of this lesson, in the order in which they are called, with what each is for:
 
 # %% tags=["C12.4"]
 L.run(L.stage.order, after="12.p4")
@@ -350,15 +353,17 @@ L.run(of_w, lambda y, w: y.backward(inputs=[w]), after="12.p5")
 
 # %% tags=["C12.7", "P20"]
 def step_now(p):
-    print("a .grad is held by", [name for name, q in weights.items() if q.grad is not None])
+    print("has .grad:", [n for n, q in weights.items() if q.grad is not None])
     p -= 0.1 * p.grad  # needs no no_grad(): an ordinary pass records nothing
     p.grad = None
 
 
-weights = {"w1": torch.tensor(1.0, requires_grad=True), "w2": torch.tensor(2.0, requires_grad=True)}
+w1 = torch.tensor(1.0, requires_grad=True)
+w2 = torch.tensor(2.0, requires_grad=True)
+weights = {"w1": w1, "w2": w2}
 for p in weights.values():
     p.register_post_accumulate_grad_hook(step_now)
-(weights["w2"] * (weights["w1"] * 3)).backward()
+(w2 * (w1 * 3)).backward()
 print(weights)
 
 # %% [markdown]
@@ -366,26 +371,26 @@ print(weights)
 #
 # > **The rule.** When a post-accumulate hook of a weight is called, each node that sends this weight a gradient in this pass has run.
 #
-# Other nodes may still need the old number, such as one that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the update, the version check of lesson 07 stops the pass:
+# Other nodes may still need the old number, such as one that saved `w2.detach()`. It sends no gradient to `w2`, so the hook does not wait for it. If it runs after the update, the version check of lesson 07 stops the pass (`w2` begins at version 1, because of the update above):
 
 # %% tags=["C12.7"]
-def too_early(w1, w2):
+def too_early():
     late = (w1 * 3) * w2.detach()
     (w2 * late).backward()
 
 
-L.run(too_early, *weights.values())
+L.run(too_early)
 
 # %% [markdown]
 # ## When does a wrong hook raise?
 #
-# A lambda returns its last value, so a one-line logger may hand back something. And a hook may be on the wrong tensor. Here are five wrong hooks; `x` and `f` are the leaf and the branch of `block`.
+# A lambda returns its last value, so a one-line logger may hand back something. And a hook may be on the wrong tensor. Here are five wrong hooks for the `x` and `f` of `block`.
 
 # %%
-norms, register = {}, {
+register = {
     "A": lambda x, f: f.register_hook(lambda grad: grad.norm()),
     "B": lambda x, f: f.detach().register_hook(print),
-    "C": lambda x, f: f.register_hook(lambda grad: norms.setdefault("f", grad.norm().item())),
+    "C": lambda x, f: f.register_hook(lambda grad: grad.norm().item()),
     "D": lambda x, f: f.register_post_accumulate_grad_hook(print),
     "E": lambda x, f: x.register_post_accumulate_grad_hook(lambda p: p.grad / 2),
 }
@@ -393,7 +398,6 @@ norms, register = {}, {
 
 def wrong(letter):
     x, f, loss = block(lambda grad: None)
-    print(f"{letter}:")
     register[letter](x, f)
     print("registered")
     loss.backward()
@@ -409,12 +413,12 @@ for letter in register:
     L.run(wrong, letter, after="12.p6")
 
 # %% [markdown] tags=["tells"]
-# Only B and D raised at registration: on these tensors no pass would ever call such a hook. What a hook returns is seen when the pass calls it. A returned a tensor of another shape, and C a number. E may not return anything at all: the gradient has been added, and there is nothing left to replace.
+# Only B and D raised at registration: on these tensors no pass would ever call such a hook. What a hook returns is seen when the pass calls it. A returned a tensor of another shape, and C a number. E returned a tensor, too, but the gradient has been added, and there is nothing left to replace. (Only the parameter itself may come back, as from `lambda p: p.sub_(…)`.)
 
 # %% [markdown]
 # ## Where is a NaN born?
 #
-# We want the square root where x is positive, and 0 elsewhere. `where` picks, and the values are right, but the gradient has a NaN in it. So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. The pass stops at the source. (Registering a hook gives you a *handle*. Its `remove()`, or the end of a `with`, takes the hook away.)
+# We want the square root where x is positive, and 0 elsewhere. `where` picks, and the values are right, but the gradient has a NaN in it. So we put a *guard* on each tensor, a hook that raises at the first gradient that is not finite. (Registering a hook gives you a *handle*. Its `remove()`, or the end of a `with`, takes the hook away.)
 
 # %%
 def guard(name, tensor):
@@ -444,15 +448,14 @@ L.predict("12.p7", None)
 L.run(picked_root, after="12.p7")
 
 # %% [markdown] tags=["tells"]
-# The guards of `y` and of `root` were called before that of `x`, and did not raise. At `x` there is a NaN. So the node between `root` and `x` has made it. For the second number `where` sends it 0, and 0 / (2 · √0) is zero times an infinite slope. The cure is to keep the 0 away from the root, before it is taken.
+# The guards of `y` and of `root` were called before, and did not raise. At `x` there is a NaN. So the node between `root` and `x` has made it. For the second number `where` sends it 0, and 0 / (2 · √0) is zero times an infinite slope. The cure: keep the 0 away from the root.
 
 # %% [markdown]
-# The guards are gone, because a `with` statement ends also with an error. Without them the NaN arrives, and with the cure it does not:
+# The guards are gone, because a `with` statement ends also with an error. So the NaN arrives, and with the cure it does not:
 
 # %% tags=["C12.13"]
-picked = torch.where(x > 0, x.sqrt(), 0.0)
-safe = torch.where(x > 0, torch.where(x > 0, x, 1.0).sqrt(), 0.0)
-print(*(torch.autograd.grad(values.sum(), x)[0] for values in (picked, safe)))
+for root in x.sqrt(), torch.where(x > 0, x, 1.0).sqrt():
+    print(torch.autograd.grad(torch.where(x > 0, root, 0.0).sum(), x)[0])
 
 # %% [markdown]
 # Here is a longer chain. The feature `x` has the same value in both rows, and the 1e-5 is meant to prevent a division by 0:
@@ -464,8 +467,8 @@ def chain():
     variance = (centred * centred).mean()
     spread = variance.sqrt()
     y = centred / (spread + 1e-5)
-    for name, tensor in {"y": y, "spread": spread, "variance": variance, "centred": centred, "x": x}.items():
-        guard(name, tensor)
+    guard("y", y), guard("spread", spread), guard("variance", variance)
+    guard("centred", centred), guard("x", x)
     (y * torch.tensor([1.0, 3.0])).sum().backward()
 
 # %% [markdown]
@@ -481,39 +484,42 @@ L.run(chain, after="12.p8")
 # The guard of `spread` was called before, and did not raise. So it is the root again, and the 1e-5 belongs under it.
 
 # %% [markdown]
-# One thing is missing before you take this guard home. `unbind` makes several results in one node. If this node runs, the hooks of all its results are called, also of one that was never used:
+# One thing is missing in this guard. `unbind` makes several results in one node. If it runs, the hooks of all its results are called, also of one that was never used:
 
 # %% tags=["C12.1"]
 used, unused = x.unbind()
-unused.register_hook(lambda grad: print("the hook of what nothing used gets", grad))
+unused.register_hook(lambda grad: print("what nothing used gets", grad))
 used.backward()
 
 # %% [markdown]
-# It is given None, because no gradient has come to this result. So the guard should ask `if grad is not None and not grad.isfinite().all()`.
+# No gradient has come to this result. So take home a guard that asks `if grad is not None and not grad.isfinite().all()`.
 #
 # ## What can you hang on a module?
 #
 # *Forward hooks* are called around the call of a module: by `net(x)`, and not by `net.forward(x)`. Such a hook is given the module, the tuple of arguments, and the output. This is how activations are read out of somebody else's network. `detach()` what you keep, or it keeps its whole graph. What a forward hook returns takes the output's place, unless it is None.
 
 # %% tags=["C12.9"]
-relu, x, seen = torch.nn.ReLU(), torch.tensor([[1.0, -2.0]], requires_grad=True), {}
-with relu.register_forward_hook(lambda module, args, out: seen.update(relu=out.detach())):
+relu, seen = torch.nn.ReLU(), []
+x = torch.tensor([[1.0, -2.0]], requires_grad=True)
+with relu.register_forward_hook(lambda m, args, out: seen.append(out.detach())):
     relu.forward(x)
     print("after forward(x):", seen)
     relu(x)
     print("after the call:  ", seen)
-with relu.register_forward_hook(lambda module, args, out: out * 10):
+with relu.register_forward_hook(lambda m, args, out: out * 10):
     print("replaced:        ", relu(x))
 
 # %% [markdown]
 # ## Whose gradients does a hook of a module see?
 #
-# *Full backward hooks* are given the module and two tuples, `grad_input` and `grad_output`. In the program below `x` requires a gradient, and so does the layer's weight. Afterwards both have one in `.grad`.
+# *Full backward hooks* are given the module and two tuples, `grad_input` and `grad_output`. Below, `x` and the layer's weight both require a gradient, and get one in `.grad`.
 
 # %%
 layer = torch.nn.Linear(2, 1, bias=False)
 layer.weight = torch.nn.Parameter(torch.tensor([[5.0, 7.0]]))
-layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input, grad_output))
+layer.register_full_backward_hook(
+    lambda module, grad_input, grad_output: print(grad_input, grad_output)
+)
 
 
 def layer_pass(given):
@@ -536,17 +542,10 @@ L.run(layer_pass, x.detach(), after="12.p9")
 # How does the hook get at these gradients? The call puts the module between two *identities*, custom Functions that return what they are given. Look for them in the picture, by their hooks.
 
 # %%
-def identities():
-    inside = []
-    with layer.register_forward_hook(lambda module, args, out: inside.extend(args)):
-        out = layer(x)
-    return draw(out, names={"x": x, "inside": inside[0], "weight": layer.weight, "out": out}, detail=0)
-
-
-L.run(identities, after="12.p9")
+L.run(L.stage.identities, layer, x, after="12.p9")
 
 # %% [markdown] tags=["tells"]
-# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It passes neither of the identities, so a backward hook never sees it. If you want the gradient of a parameter, hang the hook on the parameter.
+# **Notice:** nodes 1 and 4 are the identities, and the layer's own nodes stand between them. The gradient of the weight travels by another arrow, from node 3 to node 2 and on to `weight`. It passes neither of the identities, so a backward hook never sees it. Hang a hook on the parameter instead.
 
 # %% [markdown]
 # ## Exercises: which cure?
@@ -617,7 +616,8 @@ L.check("12.4", step_in_backward)
 # | H | `h = x * 3; r = h * 1; r.register_hook(lambda g: -g); y = h * 2 + r` | `[3, 3]` |
 
 # %%
-happens = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None, "H": None}
+happens = {"A": None, "B": None, "C": None, "D": None,
+           "E": None, "F": None, "G": None, "H": None}  # fmt: skip
 
 L.check("12.5", happens)
 

@@ -1,11 +1,12 @@
 """The stage of lesson 12: the story, hooks that tell of themselves, the order of all hooks."""
 
+from backscope import draw
 from backscope.pictures.chart import Figure, chart
 from backscope.pictures.style import Page, as_image, wrapped
 
 
-def story(torch, steps=30):
-    """The loss of a branch with a connection around it, without a hook and with the line of the story."""
+def story(torch, repaired=False, steps=30):
+    """The loss of a branch with a connection around it: without a hook, with the line of the story, and repaired."""
 
     def losses(hook):
         a, b, found = torch.tensor(0.2, requires_grad=True), torch.tensor(0.1, requires_grad=True), []
@@ -24,6 +25,8 @@ def story(torch, steps=30):
         return dict(enumerate(found, 1))
 
     lines = {"without the hook": losses(None), "with the line": losses(lambda grad: grad.clamp_(-0.01, 0.01))}
+    if repaired:
+        lines["with clamp"] = losses(lambda grad: grad.clamp(-0.01, 0.01))
     return chart({"the story, small": lines}, across="step", up="loss")
 
 
@@ -35,6 +38,14 @@ def tell(letter, what):
 
     hook.__name__ = letter
     return hook
+
+
+def identities(layer, x):
+    """A picture of one call of a layer that has a full backward hook."""
+    inside = []
+    with layer.register_forward_hook(lambda module, args, out: inside.extend(args)):
+        out = layer(x)
+    return draw(out, names={"x": x, "inside": inside[0], "weight": layer.weight, "out": out}, detail=0)
 
 
 TENSOR, NODE, RUNS = "tensor", "node", "acc"

@@ -107,6 +107,7 @@ FORBIDDEN = {
         r"\b\d{1,2}:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d\b|Wall time|CPU times"
         r"|\b\d+\.\d+ ?(?:s|sec|seconds|ms|µs|us|ns)\b|\b\d+ ?(?:ms|µs|ns)\b"
     ),
+    "a call that the lesson makes wrongly": re.compile(r"\bL\.\w+ could not do this"),
 }
 # nbval compares none of these, so a lesson may not rest on them; a bare SVG is not shown when untrusted. A PNG may
 # stand beside the HTML of a drawing, where the build has put it.

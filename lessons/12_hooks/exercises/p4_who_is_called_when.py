@@ -66,5 +66,5 @@ EXERCISE = Predict(
         Mistake("the leaf too early", "D is called with the gradient of w. Nobody knows it before the node of y has "
                 "run, and what C returns may change it.", "BEDCA", when=lambda given, _: True),
     ),
-    reveals=("E → the node runs", "the tensor's own hooks come first, B and D"),
+    reveals=("E → the node runs", "B before the node, D before the accumulator"),
 )  # fmt: skip

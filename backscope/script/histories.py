@@ -102,6 +102,8 @@ class Histories(Watcher):
     # --- calls ---
 
     def after_call(self, name, args, before, result, node, frame):
+        if frame.f_code.co_filename.startswith(self.recorder.optimizers):  # hundreds of calls, and no histories
+            return
         tensor, cuts, drops = self.recorder.tensor, self.recorder.cuts, self.drops
         if drops.losses or drops.updates:
             for one, _ in before:
@@ -115,7 +117,7 @@ class Histories(Watcher):
                     self.doubts.shared.after_mix(before[0][0], self.recorder.place(frame))
             elif len(self.same):
                 self.look_for_a_copy_that_is_none(before, frame)
-        if len(self.same) and (name in SCALES or name in SUMS):
+        if (name in SCALES or name in SUMS) and len(self.same):
             self.look_for_scaled_aliases(name, before, result, frame)
         elif name in STACKS and self.doubts.shared.arrays:
             self.doubts.shared.after_stack([one for one, _ in before])

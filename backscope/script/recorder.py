@@ -355,8 +355,9 @@ class Recorder:
                 memory = self.memory(tensor)
                 write = Write(memory, tensor._version, name, place, strand.newest, stepping, leaf, hidden, module)
                 self.writes.append(write)
-                for each in self.watchers:
-                    each.after_write(write, tensor)
+                if not stepping or hidden or "zero" in name:  # what a step writes is its business
+                    for each in self.watchers:
+                        each.after_write(write, tensor)
         for each in self.close:
             each.after_call(name, args, before, result, node, frame)
 

@@ -12,7 +12,7 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
@@ -402,9 +402,11 @@ class CallsSeen(torch.overrides.TorchFunctionMode):
             source.call = outer
 
 
-def load_compiler() -> None:
+def load_compiler() -> ModuleType:
     """Load what the first optimizer loads: a few seconds, which every fork of this process then has behind it."""
-    import torch._dynamo  # noqa: F401
+    import torch._dynamo
+
+    return torch._dynamo
 
 
 def is_transformed() -> bool:

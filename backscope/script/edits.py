@@ -386,6 +386,8 @@ KINDS = {
     "vmap random": (edits_of_neighbours.of_randomness,),
     "vmap write": (edits_of_neighbours.of_a_shared_target,),
     "vmap value": (edits_of_neighbours.of_a_value,),
+    "donated buffers": (edits_of_neighbours.of_donated_buffers,),
+    "compiled double backward": (edits_of_neighbours.of_a_compiled_penalty,),
     "func and checkpoint": (edits_of_neighbours.of_a_checkpoint_inside,),
     "sparse gradients": (edits_of_neighbours.of_sparse,),
     "forward mode": (edits_of_neighbours.of_forward_mode,),

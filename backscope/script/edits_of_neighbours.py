@@ -391,6 +391,36 @@ def of_a_checkpoint_inside(finding):
         return
 
 
+def of_donated_buffers(finding):
+    """Two passes through compiled code: one, of the sum of the losses; or the setting that allows two."""
+    source, node, statement = place_of(finding)
+    call, block = source.up(node, ast.Call), source.block(statement)
+    after = block[block.index(statement) + 1 :]
+    later = next((one for each in after for one in calls_in(each, "backward")), None)
+    if called(call) == "backward" and later is not None and source.alone(statement) and not later.args:
+        both = f"({source.text(call.func.value)} + {source.text(later.func.value)})"
+        yield source.edit(
+            "Add the losses, and run one pass.", (*source.whole(statement), ""), source.swap(later.func.value, both)
+        )
+    place = finding.place("compile")
+    if place is not None:
+        source = source_of(place.file)
+        statement = source.up(source.at(place), ast.stmt)
+        says = "Have the compiler keep what it saves, so that two passes may read it."
+        setting = "torch._functorch.config"
+        line = f"import {setting}\n{source.indent(statement)}{setting}.donated_buffer = False"
+        yield source.edit(says, source.before(statement, line))
+
+
+def of_a_compiled_penalty(finding):
+    """torch.compile that leaves the backward pass to PyTorch, which can be differentiated."""
+    place = finding.place("compile")
+    call = source_of(place.file).up(source_of(place.file).at(place), ast.Call) if place is not None else None
+    if called(call) == "compile":
+        says = "Compile with PyTorch's own backward pass, which has a derivative: this gives up what fusing brings."
+        yield Edit(place.file, with_keyword(source_of(place.file), call, "backend", '"eager"'), says)
+
+
 def of_sparse(finding):
     for source, call in calls_of(finding, "Embedding", "EmbeddingBag"):
         if any(one.arg == "sparse" for one in call.keywords):

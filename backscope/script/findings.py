@@ -297,6 +297,13 @@ def tell_saved(finding, versions):
         if its:
             writes, finding.parameter = its, one[1]
             break
+    if not writes and shape:  # what compiled code or a C++ function saves is not among its operands
+        fits = [(name, one) for held in finding.names.by_memory.values() for name, one in held]
+        fits = [(name, one) for name, one in fits if not one.is_inference() and one._version == now]
+        fits = [one for one in fits if sorted(one[1].shape) == sorted(shape)]
+        its = [recorder.writes_to({recorder.memory(one)}, wanted + 1, now) for _, one in fits]
+        writes = next((one for one in its if one), [])
+        finding.parameter = fits[0][1] if writes and len(fits) == 1 else None
     what = "a tensor" if slot == "saved_tensors" else f"`{slot}`"
     line = at("saved", place, f"{node.name()} saved {what} here, at version {wanted}")
     finding.lines.append(line)

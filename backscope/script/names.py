@@ -12,6 +12,8 @@ import weakref
 
 from backscope.script.recorder import forget
 
+COMPILERS = "torch._", "torch.fx"  # what a compiler keeps beside the user's own: graphs, and tensors without values
+
 
 class Names:
     """Names of all modules that are alive, of their tensors, and of the variables of some frames."""
@@ -24,6 +26,7 @@ class Names:
         self.modules = {}  # id -> module
         self.variables = variables_of(frames)
         alive = modules_alive(torch.nn.Module)
+        alive = [one for one in alive if not type(one).__module__.startswith(COMPILERS)]
         inside = {id(child) for one in alive for child in children_of(one, torch.nn.Module).values()}
         roots = [one for one in alive if id(one) not in inside]
         roots.sort(key=lambda one: id(one) not in self.variables)
@@ -52,6 +55,8 @@ class Names:
                     self.add_module(child, own, f"{prefix}{path + '.' if path else ''}{name}.")
 
     def add(self, tensor, name):
+        if type(tensor).__module__.startswith(COMPILERS):
+            return
         self.called.setdefault(id(tensor), name)
         if self.called[id(tensor)] == name:
             try:

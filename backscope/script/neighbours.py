@@ -546,6 +546,15 @@ def around(found, key):
     return enclosing(source.file, call.lineno) == key[1:]
 
 
+def compiled_here(finding):
+    """The line that called torch.compile."""
+    from backscope.script.findings import at
+
+    for place in finding.recorder.compiles[-1:]:
+        if place is not None:
+            finding.lines.insert(0, at("compile", place, "torch.compile was called here"))
+
+
 def unused_input(finding):
     """grad() for an input that the output does not hang on: the line where a copy without history was used."""
     source = source_of(finding.failed.file)
@@ -609,6 +618,9 @@ KINDS = {
     "vmap value": under_vmap,
     "vmap random": under_vmap,
     "unused": unused_input,
+    "compiled double backward": compiled_here,
+    "donated buffers": compiled_here,
+    "overwritten by a CUDA graph": compiled_here,
     "not a scalar": loss_of_many,
     "overlaps itself": expanded_parameter,
     "checkpoint changed": second_run,

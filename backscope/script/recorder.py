@@ -4,11 +4,12 @@ One TorchFunctionMode sees every call from Python. A call leaves a few numbers b
 newest node, the memory of its operands and result, and where in the user's files it stands. Nothing holds a tensor,
 and only the newest KEPT calls are kept. Threads that Python starts are recorded, each with a mode of its own, since
 each numbers its nodes by itself. After PASSES backward passes it rests where recording takes more than SHARE of the
-processor's time, and it ends where torch.compile is called.
+processor's time. While compiled code runs nothing of ours is in PyTorch: torch.compile would compile it, too.
 
-Not seen: other processes, calls made from C++, what a backward pass runs, what torch.compile has compiled.
+Not seen: other processes, calls made from C++, what a backward pass runs, what happens inside of compiled code.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -76,6 +77,7 @@ class Recorder:
     def __init__(self, torch, everything=False):
         self.torch, self.tensor = torch, torch.Tensor
         self.everything = everything  # whether it records on where that costs more than SHARE
+        self.compiles, self.aside = [], False  # where torch.compile was called; whether compiled code runs
         self.rests = ""  # why calls are not recorded any more, in words
         self.walked = self.met = 0  # backward passes; calls that the mode saw since the second one
         self.since = 0.0  # processor time at the second pass: the first one loads much
@@ -128,15 +130,42 @@ class Recorder:
                 return backward(tensors, *args, **kwargs)
             recorder = on[0]
             recorder.guarded(recorder.before_pass, (tensors,), kwargs, sys._getframe(1))
-            result = backward(tensors, *args, **kwargs)
+            with recorder.out_of_the_way():
+                result = backward(tensors, *args, **kwargs)
             recorder.guarded(recorder.after_pass, (tensors,))
             return result
 
         def compiled(*args, **kwargs):
-            if on:
+            if on and on[0].watchers:  # they listen at more places than can be left for a while
                 place = on[0].place(sys._getframe(1))
                 on[0].end(f"torch.compile was called{place and f' in line {place.line}' or ''}")
-            return compiler(*args, **kwargs)
+            result = compiler(*args, **kwargs)
+            model = args[0] if args else kwargs.get("model")
+            if not on or model is None:  # used as a decorator, it calls torch.compile once more
+                return result
+            on[0].compiles.append(on[0].place(sys._getframe(1)))
+            if not isinstance(result, self.torch.nn.Module):
+                return watched(result)
+            if "forward" in vars(result):
+                result.forward = watched(result.forward)
+            return result
+
+        def watched(run):
+            """A compiled function that is recorded as one call, with nothing of ours in PyTorch while it runs."""
+            name = getattr(run, "__name__", "a compiled function")
+
+            @functools.wraps(run)
+            def call(*args, **kwargs):
+                if not on or on[0].rests:
+                    return run(*args, **kwargs)
+                recorder, given = on[0], (*args, *kwargs.values())
+                before = recorder.guarded(recorder.versions, given)
+                with recorder.out_of_the_way():
+                    result = run(*args, **kwargs)
+                recorder.guarded(recorder.after, name, given, before, result, sys._getframe(1))
+                return result
+
+            return call
 
         self.show = show = warnings.showwarning
 
@@ -150,15 +179,57 @@ class Recorder:
             show(message, category, filename, lineno, file, line)
 
         self.shown = warnings.showwarning = shown
-        function.apply = classmethod(recorded)
-        self.torch.autograd.backward = noted
+        self.put_in = [(function, "apply", classmethod(recorded)), (self.torch.autograd, "backward", noted)]
         if compiler is not None:
             self.torch.compile = functools.wraps(compiler)(compiled)
-        steps = adapter("torch").register_optimizer_step_pre_hook
-        self.hooks = steps(self.step_begins), adapter("torch").register_optimizer_step_post_hook(self.step_ends)
         self.watch_threads()
         self.watch_modules()
+        self.hooks = ()
+        self.put()
         return self
+
+    def put(self):
+        """Put into PyTorch what tells us of calls."""
+        for owner, name, ours in self.put_in:
+            setattr(owner, name, ours)
+        hooks = adapter("torch")
+        self.hooks = (
+            hooks.register_optimizer_step_pre_hook(self.step_begins),
+            hooks.register_optimizer_step_post_hook(self.step_ends),
+        )
+
+    def take(self):
+        """Leave PyTorch's own functions in their places."""
+        self.torch.autograd.Function.apply = self.apply
+        self.torch.autograd.backward = self.backward
+        self.torch.nn.Module.__init__ = self.init
+        for hook in self.hooks:
+            hook.remove()
+
+    @contextlib.contextmanager
+    def out_of_the_way(self):
+        """Run compiled code, or its backward pass, as if we were not there."""
+        if not self.compiles or not self.on or self.rests or self.aside:
+            yield
+            return
+        calls, ours = self.torch._C, mode_class(self.torch)
+        above = [calls._pop_torch_function_stack() for _ in range(calls._len_torch_function_stack())][::-1]
+        for one in above:
+            if not isinstance(one, ours):
+                calls._push_on_torch_function_stack(one)
+        self.aside = True
+        self.take()
+        try:
+            yield
+        finally:
+            self.aside = False
+            if self.on:
+                self.put()
+            for _ in range(calls._len_torch_function_stack()):
+                calls._pop_torch_function_stack()
+            for one in above:
+                if self.on or not isinstance(one, ours):
+                    calls._push_on_torch_function_stack(one)
 
     @property
     def strand(self):
@@ -205,7 +276,7 @@ class Recorder:
             if on and not on[0].rests:
                 on[0].guarded(on[0].after_init, one, sys._getframe(1))
 
-        module.__init__ = noted
+        self.put_in.append((module, "__init__", noted))
 
     def after_init(self, module, frame):
         """A module was made: by the line that calls its class, not by one of its own __init__."""
@@ -226,17 +297,13 @@ class Recorder:
         self.on.clear()
         self.rests = why
         self.take_off()
-        self.torch.autograd.Function.apply = self.apply
-        self.torch.autograd.backward = self.backward
-        self.torch.nn.Module.__init__ = self.init
+        self.take()
         if self.begin_thread is not None:
             threading.Thread._bootstrap_inner = self.begin_thread
         if self.compile is not None:
             self.torch.compile = self.compile
         if warnings.showwarning is self.shown:
             warnings.showwarning = self.show
-        for hook in self.hooks:
-            hook.remove()
         for each in self.watchers:
             each.end()
 
@@ -559,7 +626,8 @@ def mode_class(torch):
                     strand = recorder.strand
                     strand.inside = True
                     try:
-                        result = function(*args, **kwargs)
+                        with recorder.out_of_the_way():
+                            result = function(*args, **kwargs)
                     finally:
                         strand.inside = False
                     if name == "backward":

@@ -353,6 +353,8 @@ class Run:
         from backscope.script import command
 
         options = types.SimpleNamespace(script=spec["script"], module=spec["module"])
+        if spec["kind"] == "reference":  # the compiler knows no hooks on saved tensors
+            adapter("torch").load_compiler().config.disable = True
         with self.copies() if spec["kind"] == "reference" else Nothing():
             try:
                 command.run(options, spec["rest"], self.source)
@@ -402,7 +404,8 @@ class Run:
 
         @functools.wraps(run)
         def call(tensors, *args, **kwargs):
-            outermost = not self.inside and not transformed()  # torch.func's passes are its own
+            inner = "_functorch" in sys._getframe(1).f_code.co_filename  # torch.func's passes, and the compiler's
+            outermost = not (self.inside or inner or transformed())
             if outermost and self.spec["kind"] == "reference" and self.spec["keep"]:
                 bound = dict(signature.bind(tensors, *args, **kwargs).arguments) | {"retain_graph": True}
                 tensors, args, kwargs = bound.pop(first), (), bound

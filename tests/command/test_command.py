@@ -455,7 +455,7 @@ print("the end")
 @pytest.mark.check
 @pytest.mark.parametrize("doubts", [[], ["--doubts"]])
 def test_what_is_compiled_raises_what_it_raises_without_us(tmp_path, doubts):
-    """torch.compile: its error about donated buffers, status 1, and why nothing is said about it."""
+    """torch.compile: its error about donated buffers, status 1, and where it was compiled, or why that is not known."""
     (tmp_path / "train.py").write_text(COMPILED)
     call = [sys.executable, "-m", "backscope", *doubts, "train.py"]
     done = subprocess.run(call, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120)

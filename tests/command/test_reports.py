@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run
 ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first", "CUT": "cut",
          "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined", "RETURNS": "returns", "KEPT": "kept",
          "HOOK": "hook", "RAN": "ran", "FROZEN": "frozen", "MARKED": "marked",
-         "VMAP": "vmap"}  # fmt: skip
+         "VMAP": "vmap", "COMPILE": "compile"}  # fmt: skip
 SAID = {  # script -> what stands in the explanation
     "own_wrapper": ("called from", "a view of the parameter `head.weight`"),
     "list_into_numpy": (", through numpy/", ".item()"),
@@ -64,6 +64,8 @@ SAID = {  # script -> what stands in the explanation
     "kept_in_a_dict": ('kept["out"] = kept["out"] / output.norm()',),
     "rows_shortened": ("items.weight.T.clone()",),
     "inner_passes_between": (),
+    "compiled_players": ("Compute this loss after the write", "the parameter `critic."),
+    "compiled_twice_through": ("(first + second).backward()",),
     "off_for_good": ("also after this function has returned", "with torch.no_grad():"),
 }
 

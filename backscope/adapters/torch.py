@@ -11,7 +11,7 @@ Not seen: what another pair of hooks inside the block packs (checkpoint, save_on
 import os
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -407,6 +407,11 @@ def load_compiler() -> ModuleType:
     import torch._dynamo
 
     return torch._dynamo
+
+
+def not_compiled(function: Callable) -> None:
+    """Have torch.compile pass a function by, as it does its own."""
+    load_compiler().eval_frame.skip_code(function.__code__)
 
 
 def is_transformed() -> bool:

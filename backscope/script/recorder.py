@@ -68,6 +68,7 @@ class Strand:
         self.newest = -1  # sequence number of the newest node
         self.numbers = deque(maxlen=KEPT)  # ascending: the newest node after each call that made nodes
         self.calls = deque(maxlen=KEPT)  # (name, place, memories, name of the newest node) of these calls
+        self.aside = False  # while compiled code runs
         self.inside = False  # while a call of ours runs backward(), which calls torch.autograd.backward()
 
 
@@ -77,7 +78,8 @@ class Recorder:
     def __init__(self, torch, everything=False):
         self.torch, self.tensor = torch, torch.Tensor
         self.everything = everything  # whether it records on where that costs more than SHARE
-        self.compiles, self.aside = [], False  # where torch.compile was called; whether compiled code runs
+        self.compiles = []  # where torch.compile was called
+        self.aside, self.lock = 0, threading.Lock()  # how many threads run compiled code
         self.rests = ""  # why calls are not recorded any more, in words
         self.walked = self.met = 0  # backward passes; calls that the mode saw since the second one
         self.since = 0.0  # processor time at the second pass: the first one loads much
@@ -108,8 +110,7 @@ class Recorder:
         self.mode = self.in_this_thread()
         self.mode.__enter__()
         function = self.torch.autograd.Function
-        self.apply = apply = function.__dict__["apply"]
-        self.backward = backward = self.torch.autograd.backward
+        apply, backward = function.__dict__["apply"], self.torch.autograd.backward
         self.on = on = [self]  # emptied at the end: PyTorch's compiler, if it is loaded meanwhile, keeps what it finds
         self.compile = compiler = getattr(self.torch, "compile", None)
 
@@ -146,6 +147,10 @@ class Recorder:
             on[0].compiles.append(on[0].place(sys._getframe(1)))
             if not isinstance(result, self.torch.nn.Module):
                 return watched(result)
+            kind = type(result)  # a deep copy of it is compiled, too
+            if not any(one[0] is kind for one in on[0].put_in):
+                on[0].put_in.append((kind, "__call__", watched(kind.__call__), kind.__call__))
+                kind.__call__ = on[0].put_in[-1][2]
             if "forward" in vars(result):
                 result.forward = watched(result.forward)
             return result
@@ -156,7 +161,7 @@ class Recorder:
 
             @functools.wraps(run)
             def call(*args, **kwargs):
-                if not on or on[0].rests:
+                if not on or on[0].rests or on[0].strand.aside:
                     return run(*args, **kwargs)
                 recorder, given = on[0], (*args, *kwargs.values())
                 before = recorder.guarded(recorder.versions, given)
@@ -165,6 +170,7 @@ class Recorder:
                 recorder.guarded(recorder.after, name, given, before, result, sys._getframe(1))
                 return result
 
+            adapter("torch").not_compiled(call)  # where compiled code calls it, it calls on
             return call
 
         self.show = show = warnings.showwarning
@@ -179,7 +185,9 @@ class Recorder:
             show(message, category, filename, lineno, file, line)
 
         self.shown = warnings.showwarning = shown
-        self.put_in = [(function, "apply", classmethod(recorded)), (self.torch.autograd, "backward", noted)]
+        self.put_in = [  # (owner, name, ours, PyTorch's)
+            (function, "apply", classmethod(recorded), apply), (self.torch.autograd, "backward", noted, backward),
+        ]  # fmt: skip
         if compiler is not None:
             self.torch.compile = functools.wraps(compiler)(compiled)
         self.watch_threads()
@@ -190,7 +198,7 @@ class Recorder:
 
     def put(self):
         """Put into PyTorch what tells us of calls."""
-        for owner, name, ours in self.put_in:
+        for owner, name, ours, _ in self.put_in:
             setattr(owner, name, ours)
         hooks = adapter("torch")
         self.hooks = (
@@ -200,16 +208,16 @@ class Recorder:
 
     def take(self):
         """Leave PyTorch's own functions in their places."""
-        self.torch.autograd.Function.apply = self.apply
-        self.torch.autograd.backward = self.backward
-        self.torch.nn.Module.__init__ = self.init
+        for owner, name, _, own in self.put_in:
+            setattr(owner, name, own)
         for hook in self.hooks:
             hook.remove()
 
     @contextlib.contextmanager
     def out_of_the_way(self):
         """Run compiled code, or its backward pass, as if we were not there."""
-        if not self.compiles or not self.on or self.rests or self.aside:
+        strand = self.strand
+        if not self.compiles or not self.on or self.rests or strand.aside:
             yield
             return
         calls, ours = self.torch._C, mode_class(self.torch)
@@ -217,14 +225,17 @@ class Recorder:
         for one in above:
             if not isinstance(one, ours):
                 calls._push_on_torch_function_stack(one)
-        self.aside = True
-        self.take()
+        with self.lock:
+            strand.aside, self.aside = True, self.aside + 1
+            if self.aside == 1:
+                self.take()
         try:
             yield
         finally:
-            self.aside = False
-            if self.on:
-                self.put()
+            with self.lock:
+                strand.aside, self.aside = False, self.aside - 1
+                if self.on and not self.aside:
+                    self.put()
             for _ in range(calls._len_torch_function_stack()):
                 calls._pop_torch_function_stack()
             for one in above:
@@ -268,7 +279,7 @@ class Recorder:
     def watch_modules(self):
         """Note the line that makes each module."""
         module, on = self.torch.nn.Module, self.on
-        self.init = init = module.__init__
+        init = module.__init__
 
         @functools.wraps(init)
         def noted(one, *args, **kwargs):
@@ -276,7 +287,7 @@ class Recorder:
             if on and not on[0].rests:
                 on[0].guarded(on[0].after_init, one, sys._getframe(1))
 
-        self.put_in.append((module, "__init__", noted))
+        self.put_in.append((module, "__init__", noted, init))
 
     def after_init(self, module, frame):
         """A module was made: by the line that calls its class, not by one of its own __init__."""

@@ -462,3 +462,49 @@ def test_what_is_compiled_raises_what_it_raises_without_us(tmp_path, doubts):
 
     assert done.returncode == 1 and not done.stdout
     assert "donated buffers" in done.stderr
+    assert ("compile train.py:3: torch.compile was called here" in done.stderr) is (not doubts)
+
+
+AROUND = """import copy
+import threading
+import torch
+from torch._dynamo.testing import CompileCounterWithBackend
+counter = CompileCounterWithBackend("aot_eager")
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1))
+fast, optimizer = torch.compile(net, backend=counter, fullgraph=True), torch.optim.Adam(net.parameters())
+inner = torch.compile(torch.nn.Linear(1, 1), backend=counter)
+outer = torch.compile(lambda x: inner(x) * 2, backend=counter, fullgraph=True)
+step = torch.compile(lambda: optimizer.step(), backend=counter)
+
+
+@torch.compile(backend=counter, fullgraph=True)
+def loss_of(out):
+    return out.pow(2).mean()
+
+
+x = torch.ones(3, 4)
+for _ in range(2):
+    loss = loss_of(fast(x) + outer(x[:, :1]))
+    loss.backward()
+    step()
+torch.autograd.backward(loss_of(fast.forward(x)))
+net.compile(backend=counter)
+thread = threading.Thread(target=lambda: print(fast(x).shape))
+thread.start()
+thread.join()
+print(net(x).shape, copy.deepcopy(fast)(x).shape, counter.frame_count, counter.op_count)
+"""
+
+
+@pytest.mark.check
+def test_what_is_compiled_is_compiled_as_without_us(tmp_path):
+    """Nested, copied, decorated, in a thread, optimizers: as many graphs of as many operations, and no break."""
+    (tmp_path / "train.py").write_text(AROUND)
+    calls = [[sys.executable, *words, "train.py"] for words in ([], ["-m", "backscope"])]
+    alone, with_us = (
+        subprocess.run(call, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=240)
+        for call in calls
+    )
+
+    assert alone.returncode == 0, alone.stderr
+    assert (with_us.returncode, with_us.stdout) == (0, alone.stdout), with_us.stderr

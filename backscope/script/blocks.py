@@ -1,4 +1,4 @@
-"""Where recording was switched off: the `with torch.no_grad():` line or the decorator around a line or a caller."""
+"""Find where recording was switched off: the `with torch.no_grad():` or the decorator around a line or a caller."""
 
 import ast
 

@@ -176,7 +176,7 @@ def of_the_script(traceback, recorder):
 
 
 def findings_of(error, recorder):
-    """What is known of an error; None for one that autograd has nothing to do with; what went wrong here, as text."""
+    """Find out about an error; None for one that autograd has nothing to do with; what went wrong here, as text."""
     from backscope.script import findings
 
     try:

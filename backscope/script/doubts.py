@@ -1,4 +1,4 @@
-"""What does not raise: writes that nothing counted, parameters that learn nothing, gradients that were never cleared.
+"""Notice what does not raise: writes that nothing counted, parameters that learn nothing, gradients never cleared.
 
 Each doubt is said once, with the line that it is about. Where nothing is doubtful nothing is said.
 """
@@ -86,7 +86,7 @@ class Doubts(Watcher):
         self.ears.take_out()
 
     def lines(self, whole=True):
-        """What is doubtful, now that the script is over; after half a script a gradient may be still to come."""
+        """List what is doubtful, now that the script is over; after half a script a gradient may be still to come."""
         for file in self.files:
             for line, text in habits.never_called(file):
                 self.say(("called", file, line), self.spot(file, line, ""), f"this calls nothing: {text}()")
@@ -167,7 +167,7 @@ class Doubts(Watcher):
         return self.recorder.place(frame)
 
     def is_users(self, frame):
-        """Whether a frame runs code of the user's, or of a library that is neither PyTorch's nor Python's."""
+        """Tell whether a frame runs code of the user's, or of a library that is neither PyTorch's nor Python's."""
         return self.recorder.rank(frame.f_code.co_filename) in (OWN, CHOSEN)
 
     def in_words(self, names):
@@ -181,7 +181,7 @@ class Doubts(Watcher):
         return Spot(file, line, name)
 
     def key(self, frame):
-        """Who started a pass: the user's lines, at most three."""
+        """Return who started a pass: the user's lines, at most three."""
         found = []
         while frame is not None and len(found) < 3:
             if self.is_users(frame):
@@ -296,7 +296,7 @@ class Doubts(Watcher):
             self.hidden.clear()
 
     def asked_for(self, frame):
-        """Whether it is autograd.grad(), which gives its result to the one who asks."""
+        """Tell whether it is autograd.grad(), which gives its result to the one who asks."""
         while frame is not None and not self.is_users(frame):
             if frame.f_code.co_name == "grad":
                 return True
@@ -435,7 +435,7 @@ class Doubts(Watcher):
                         )  # fmt: skip
 
     def is_living(self, kept, ids):
-        """Whether a module, or a state dict, has parameters that step."""
+        """Tell whether a module, or a state dict, has parameters that step."""
         if isinstance(kept, self.torch.nn.Module):
             return any(id(one) in ids for one in kept.parameters())
         known = self.models.dicts.get(id(kept))
@@ -470,7 +470,7 @@ class Doubts(Watcher):
             known.cause = self.histories.cause(parameter)
 
     def was_cleared(self, gradient, version):
-        """Whether a call set this gradient to zero after the version at which it was used."""
+        """Tell whether a call set this gradient to zero after the version at which it was used."""
         memory = self.recorder.memory(gradient)
         for write in reversed(self.recorder.writes):
             if write.memory == memory:

@@ -1,4 +1,4 @@
-"""What is computed and dropped: losses that no pass starts from, updates that reach no parameter, copies that do.
+"""Notice what is computed and dropped: losses that no pass starts from, updates that reach no parameter, copies.
 
 A tensor counts as dropped when it has died and no call has used it. Reading its number uses it too.
 """

@@ -106,7 +106,7 @@ def of_a_scalar(finding):
 
 
 def handed(finding, source, one):
-    """Where a wrapper calls backward() on its own argument: what its caller hands over. (Source, expression)."""
+    """Find what a caller hands over to a wrapper that calls backward() on its argument: (source, expression)."""
     scope, outwards = source.scope(one), finding.failed.outwards
     if not isinstance(scope, FUNCTIONS[:2]) or len(outwards) < 2 or finding.line("made") is None:
         return source, one

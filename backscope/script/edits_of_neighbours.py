@@ -158,7 +158,7 @@ def of_a_checkpoint(finding):
 
 
 def of_a_stored_result(finding):
-    """What a deep copy meets: its values only, where nothing is computed from it; else cut off before the copy."""
+    """Cure what a deep copy meets: its values only, where nothing is computed from it; else cut off before the copy."""
     yield from of_a_computed_weight(finding)
     if "stored" not in finding.found:
         return
@@ -187,7 +187,7 @@ def of_a_stored_result(finding):
 
 
 def read_elsewhere(finding, source, statement, name):
-    """Whether another function computes with what an attribute keeps."""
+    """Tell whether another function computes with what an attribute keeps."""
     inside = source.scope(statement)
     for one in ast.walk(source.tree):
         if isinstance(one, ast.Attribute) and one.attr == name and isinstance(one.ctx, ast.Load):
@@ -232,7 +232,7 @@ def of_a_computed_weight(finding):
 
 
 def reads_of(source, statement, name):
-    """Where the kept attribute is used to compute on, in the same function."""
+    """Find where the kept attribute is used to compute on, in the same function."""
     nodes = ast.walk(source.scope(statement))
     reads = [one for one in nodes if isinstance(one, ast.Attribute) and one.attr == name]
     return [one for one in reads if isinstance(one.ctx, ast.Load) and one.lineno > statement.lineno]

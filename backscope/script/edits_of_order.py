@@ -66,7 +66,7 @@ def of_a_target(finding, saved):
 
 
 def spans(finding):
-    """Whether a part of the failing graph was made after the write: it has taken up something older."""
+    """Tell whether a part of the failing graph was made after the write: it has taken up something older."""
     newest = max((sequence_nr(root) for root in finding.roots), default=-1)
     return newest > finding.writes[0].after
 
@@ -138,7 +138,7 @@ def in_one_block(source, step, last):
 
 
 def alternates(finding, source, block, step, last):
-    """Whether the pass that fails is for other parameters than the step before it: a GAN's two players.
+    """Tell whether the pass that fails is for other parameters than the step before it: a GAN's two players.
 
     Then a step behind that pass would use gradients that were not meant for it.
     """
@@ -250,7 +250,7 @@ def of_a_second_pass(finding):
 
 
 def same_lines(one, other):
-    """Whether two places are one line, reached through the same lines."""
+    """Tell whether two places are one line, reached through the same lines."""
     chains = [[(each.file, each.line) for each in place.outwards] for place in (one, other)]
     shorter = min(map(len, chains))
     return chains[0][:shorter] == chains[1][:shorter]
@@ -312,7 +312,7 @@ def in_a_wrapper(source, early, late):
 
 
 def made_again(source, built, place, early):
-    """What the second pass needs, computed once more behind the first: for the case that an optimizer steps there."""
+    """Compute once more, behind the first pass, what the second needs: for the case that an optimizer steps there."""
     own = next((one for one in built.outwards if one.key == place.key), None)
     if own is None or early is None:
         return
@@ -359,7 +359,7 @@ def cut_for_the_first(finding, source, built, early, place):
 
 
 def dotted_root(call):
-    """Whether a call is one of a method: loss.backward(), and not torch.autograd.backward(loss)."""
+    """Tell whether a call is one of a method: loss.backward(), and not torch.autograd.backward(loss)."""
     return isinstance(call.func, ast.Attribute) and not dotted(call.func).startswith(("torch.", "autograd."))
 
 

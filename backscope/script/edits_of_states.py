@@ -134,7 +134,7 @@ def after(source, last, lines):
 
 
 def held_as(finding, place, attributes):
-    """What the frame of a place calls the object that has these attributes: `policy`, `self.policy`; "" if nothing."""
+    """Return what a place's frame calls the object with these attributes: `policy`, `self.policy`; "" if nothing."""
     frame = next((one for one in finding.frames if is_of(one, place)), None)
     if frame is None:
         return ""
@@ -164,7 +164,7 @@ def carried(source, statement, loop):
 
 
 def reads_in(statement, names):
-    """Where a statement reads one of these names, without those that are cut already."""
+    """Find where a statement reads one of these names, without those that are cut already."""
     value = getattr(statement, "value", None) or statement
     reads = [one for one in ast.walk(value) if dotted(one) in names and isinstance(one.ctx, ast.Load)]
     return [one for one in reads if not is_detached(one)]

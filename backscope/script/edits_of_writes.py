@@ -55,7 +55,7 @@ def target_of(source, node, statement):
 
 
 def can_rebind(source, target):
-    """Whether `target = new` reaches everyone who saw the write: not for a loop's variable, nor an argument kept."""
+    """Tell whether `target = new` reaches all who saw the write: not for a loop's variable, nor an argument kept."""
     if not isinstance(target, ast.Name):
         return isinstance(target, ast.Attribute)
     scope = source.scope(target)
@@ -73,7 +73,7 @@ def can_rebind(source, target):
 
 
 def without_inplace(source, call):
-    """What to cut from `f(x, inplace=True)`, `nn.ReLU(True)` or `nn.Dropout(0.5, True)`; None if it is not there."""
+    """Find what to cut from `f(x, inplace=True)`, `nn.ReLU(True)`, `nn.Dropout(0.5, True)`; None if it is not there."""
     for word in call.keywords:
         if word.arg == "inplace":
             start, end = source.span(word)
@@ -151,7 +151,7 @@ COPY = "Write to a copy: what was saved keeps its values."
 
 
 def is_container(source, owner):
-    """Whether a name or an attribute is a list or a dictionary, as far as the file says so."""
+    """Tell whether a name or an attribute is a list or a dictionary, as far as the file says so."""
     name = dotted(owner)
     stores = {store for one in source.scope(owner).body for store in named(one, ast.Store)}
     scope = source.scope(owner) if name in stores and "." not in name else source.tree
@@ -253,7 +253,7 @@ def stacked(source, made, statement):
 
 
 def fills_a_buffer(place):
-    """Whether a line in a loop writes to one item after the other: a copy of everything each time would be dear."""
+    """Tell whether a line in a loop writes to one item after the other: copies of everything would be dear."""
     source = source_of(place.file)
     node = source.at(place)
     statement = source.up(node, ast.stmt)

@@ -54,7 +54,7 @@ class Line:
 
 @dataclass
 class Finding:
-    """What is known of one error."""
+    """The findings about one error."""
 
     explanation: object
     lines: list = field(default_factory=list)
@@ -337,7 +337,7 @@ def tell_unknown(finding):
 
 
 def tell_name(finding, line):
-    """What the changed memory is called, if it is a parameter or a buffer."""
+    """Tell what the changed memory is called, if it is a parameter or a buffer."""
     thing = finding.parameter
     if thing is None:
         return
@@ -350,7 +350,7 @@ def tell_name(finding, line):
 
 
 def tell_module(finding, line, module):
-    """Which module of PyTorch's ran at a line, and where it was built."""
+    """Tell which module of PyTorch's ran at a line, and where it was built."""
     if module is None:
         return
     name, known = finding.names.of(module), finding.recorder.built.get(id(module))

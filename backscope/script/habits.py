@@ -1,4 +1,4 @@
-"""What the text of a script says, where running it shows nothing: calls without parentheses, a best model.
+"""Read the text of a script, where running it shows nothing: calls without parentheses, a best model.
 
 Only files are read whose lines run a pass or a step.
 """

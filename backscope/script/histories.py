@@ -1,4 +1,4 @@
-"""Where histories end or go on too long: parameters not reached, terms without a history, graphs kept.
+"""Notice where histories end or go on too long: parameters not reached, terms without a history, graphs kept.
 
 A cut counts only if a backward pass goes through something that was computed from what it gave: losses that are
 logged and passes of validation cut histories all the time.
@@ -35,7 +35,7 @@ def tree_of(file):
 
 
 def switches_off(node):
-    """Whether an expression is torch.no_grad() or inference_mode(), called or not, or set_grad_enabled(…)."""
+    """Tell whether an expression is torch.no_grad() or inference_mode(), called or not, or set_grad_enabled(…)."""
     names = {getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(node)}
     return bool(names & {"no_grad", "inference_mode", "set_grad_enabled"})
 

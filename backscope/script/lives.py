@@ -25,7 +25,7 @@ class Pass:
 
 
 class Life:
-    """What is in one parameter's .grad now."""
+    """The life of one parameter's .grad: what is in it now."""
 
     __slots__ = ("cleared", "own", "parameter", "parts", "read", "used")
 
@@ -62,7 +62,7 @@ class Lives(Watcher):
 
     @property
     def off(self):
-        """Whether too little is seen to follow anything: judgements keep to what was seen before."""
+        """Tell whether too little is seen to follow anything: judgements keep to what was seen before."""
         return bool(self.recorder.rests)
 
     def hear(self, ears):

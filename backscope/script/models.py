@@ -148,7 +148,7 @@ class Models(Watcher):
             all_of.append(found)
 
     def suspicion(self, parameter, tree, here):
-        """Why this parameter seems to be forgotten, and not left out on purpose; "" if it does not."""
+        """Say why this parameter seems to be forgotten, and not left out on purpose; "" if it does not."""
         direct = tree.owners.get(id(parameter), [])
         if not direct:
             return "alone"
@@ -204,7 +204,7 @@ class Models(Watcher):
                 one.where = self.undone.get(id(module)) or (None, self.froze[id(module.weight)][1])
 
     def is_inner(self, frame):
-        """Whether PyTorch calls a method of a module for one of its children."""
+        """Tell whether PyTorch calls a method of a module for one of its children."""
         return frame.f_code.co_filename.endswith("module.py") and frame.f_code.co_name in INNER
 
     def after_step(self, parameters):
@@ -368,12 +368,12 @@ class Norm:
         self.name, self.where = "", None
 
     def has_moved(self, module):
-        """Whether its statistics have changed, and its weights have not: those of an averaged copy do."""
+        """Tell whether its statistics have changed, and its weights have not: those of an averaged copy do."""
         return module.weight.equal(self.weight) and not module.running_mean.equal(self.mean)
 
 
 def is_moving(module):
-    """Whether it is a norm with frozen parameters whose forward changes running statistics."""
+    """Tell whether it is a norm with frozen parameters whose forward changes running statistics."""
     if not type(module).__name__.startswith(NORMS) or not module.training:
         return False
     weight, mean = getattr(module, "weight", None), getattr(module, "running_mean", None)
@@ -390,7 +390,7 @@ class Received:
 
 
 class Tree:
-    """Which modules hold which, now."""
+    """The tree of modules: which of them hold which, now."""
 
     def __init__(self, kind, owned):
         self.owners, self.parents, self.hidden = {}, {}, {}  # id of a parameter or module -> modules right above it
@@ -427,7 +427,7 @@ def within(one, module):
 
 
 def depends_on_mode(module):
-    """Whether it has dropout, or a norm with statistics of its own."""
+    """Tell whether it has dropout, or a norm with statistics of its own."""
     for one in module.modules():
         name = type(one).__name__
         if (

@@ -1,4 +1,4 @@
-"""What the user calls a parameter, a buffer, a module: looked for when something has failed, and never before.
+"""Find what the user calls a parameter, a buffer, a module: when something has failed, and never before.
 
 A name is the path in the state dict, `2.weight`; where several models are alive, their variable stands in front:
 `discriminator.2.weight`. A model may be a variable, an attribute of a trainer, an entry of a dictionary, or live in the
@@ -107,7 +107,7 @@ class Living:
 
 
 class Nameless(Names):
-    """Where looking for names went wrong: nothing has one."""
+    """The names where looking for them went wrong: nothing has one."""
 
     def __init__(self):
         self.called, self.by_memory, self.modules, self.variables = {}, {}, {}, {}

@@ -1,4 +1,4 @@
-"""What the graph alone does not show: whose hook, whose Function, which operand came from inference_mode."""
+"""Find what the graph alone does not show: whose hook, whose Function, which operand came from inference_mode."""
 
 import ast
 import gc
@@ -140,7 +140,7 @@ def operands(finding):
 
 
 def inference_operand(finding):
-    """Which operand was made in inference mode, and where."""
+    """Find which operand was made in inference mode, and where."""
     tensors = [(name, value) for name, value, _ in operands(finding) if value.is_inference()]
     if not tensors:  # it is an attribute of a module that the line calls
         names = finding.names
@@ -181,7 +181,7 @@ def is_inference(source, block):
 
 
 def leaf_operand(finding):
-    """Which leaf was written to: a parameter by its name, or the line that made a leaf of it."""
+    """Find which leaf was written to: a parameter by its name, or the line that made a leaf of it."""
     from backscope.script.edits_of_writes import target_of
 
     source = source_of(finding.failed.file)
@@ -221,7 +221,7 @@ def leaf_operand(finding):
 
 
 def hooked_module(finding):
-    """Which module has the full backward hook, and which one wrote."""
+    """Find which module has the full backward hook, and which one wrote."""
     torch, names = finding.recorder.torch, finding.names
     inner, step = [], finding.error.__traceback__
     while step is not None:
@@ -541,7 +541,7 @@ def under_vmap(finding):
 
 
 def around(found, key):
-    """Whether a call stands in the function of a key; see places.py."""
+    """Tell whether a call stands in the function of a key; see places.py."""
     source, call = found
     return enclosing(source.file, call.lineno) == key[1:]
 

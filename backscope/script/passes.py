@@ -1,4 +1,4 @@
-"""What happens inside of a pass: gradients that are exactly zero, and a backward() that writes to what it was given.
+"""Notice what happens inside of a pass: gradients that are exactly zero, a backward() that writes to what it is given.
 
 Hooks are put on nodes for one pass or two, when something is suspicious, and taken off again.
 """
@@ -76,7 +76,7 @@ class Passes(Watcher):
             self.flows, self.single = {}, set()
 
     def look_for_the_end(self):
-        """Where did the gradients that are zero become zero?"""
+        """Find where the gradients that are zero became zero."""
         back, ends = {}, {}  # what follows a node in the pass -> those that give to it; id of a leaf -> its node
         for node in self.flows:
             for number, (following, _) in enumerate(node.next_functions):
@@ -123,7 +123,7 @@ class Passes(Watcher):
         return (call[1], words) if call is not None else None
 
     def feeds(self, one, other):
-        """Whether what `one` gives back is given on by `other`, over sums and the like: y = x + (q - x)."""
+        """Tell whether what `one` gives back is given on by `other`, over sums and the like: y = x + (q - x)."""
         stack = [one]
         for _ in range(NEAR):
             stack = [
@@ -196,7 +196,7 @@ def not_zero(gradient):
 
 
 def is_single(node):
-    """Whether a softmax goes over a dimension with one element."""
+    """Tell whether a softmax goes over a dimension with one element."""
     result, dim = getattr(node, "_saved_result", None), getattr(node, "_saved_dim", None)
     if result is None or dim is None or not result.dim():
         return False

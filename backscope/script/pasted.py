@@ -11,7 +11,7 @@ ERROR = re.compile(r"^(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|War
 
 @dataclass
 class Pasted:
-    """What a text says: which error, with which words, raised through which lines (outermost first)."""
+    """A pasted text, as read: which error, with which words, raised through which lines (outermost first)."""
 
     kind: str
     message: str

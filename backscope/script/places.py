@@ -1,4 +1,4 @@
-"""Where a call stands in the user's own files, who called it, and which libraries lie between it and PyTorch."""
+"""Find where a call stands in the user's own files, who called it, and which libraries lie between it and PyTorch."""
 
 import functools
 import os
@@ -114,7 +114,7 @@ def key_of(file, line, name):
 
 
 def rank_of(file, libraries):
-    """Whose a file is: OWN, CHOSEN, INNER or END. `libraries`: how the files of PyTorch, our engine begin."""
+    """Tell whose a file is: OWN, CHOSEN, INNER or END. `libraries`: how the files of PyTorch, our engine begin."""
     if file.startswith(OWN_FILES):
         return END if file.endswith(("command.py", "trial.py")) else INNER
     if file.startswith(libraries) or file.startswith("<") and not file.startswith("<ipython"):
@@ -144,7 +144,7 @@ def of_traceback(traceback, rank):
 
 
 def is_of(frame, place):
-    """Whether a frame runs the function that a place stands in."""
+    """Tell whether a frame runs the function that a place stands in."""
     code = frame.f_code
     return code.co_filename == place.file and key_of(code.co_filename, frame.f_lineno, code.co_name) == place.key
 

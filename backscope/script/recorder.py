@@ -1,4 +1,4 @@
-"""What a running PyTorch script did, recorded lightly: which line made each node, which line wrote to which memory.
+"""Record lightly what a running PyTorch script does: which line made each node, which line wrote to which memory.
 
 One TorchFunctionMode sees every call from Python. A call leaves a few numbers behind: the sequence number of its
 newest node, the memory of its operands and result, and where in the user's files it stands. Nothing holds a tensor,
@@ -60,7 +60,7 @@ class Cut:
 
 
 class Strand:
-    """What one thread did. Each thread numbers its nodes from 0."""
+    """The record of one thread. Each thread numbers its nodes from 0."""
 
     def __init__(self, torch):
         with torch.inference_mode(False), torch.enable_grad():  # the newest node before the record
@@ -372,7 +372,7 @@ class Recorder:
         return chosen
 
     def rank(self, file):
-        """Whose a file is; see places.py."""
+        """Tell whose a file is; see places.py."""
         kind = self.known.get(file)
         if kind is None:
             kind = self.known[file] = rank_of(file, (*self.folders, *library_files()))

@@ -31,7 +31,7 @@ def text(finding):
 
 
 def pasted(one):
-    """What a pasted message means; its lines are those of its traceback."""
+    """Say what a pasted message means; its lines are those of its traceback."""
     from backscope.explaining.report import Explanation
 
     told = Explanation(one.kind, one.message, None, None, "")
@@ -57,7 +57,7 @@ def pasted(one):
 
 
 def is_library(file):
-    """Whether a file of somebody else's machine is Python's or a library's, as far as its name tells."""
+    """Tell whether a file of somebody else's machine is Python's or a library's, as far as its name tells."""
     return re.search(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3|torch[/\\](?:nn|autograd|optim))|^<", file)
 
 
@@ -83,7 +83,7 @@ def lines_in_words(lines):
 
 
 def more_in_words(line):
-    """Who called a line, and what is known besides."""
+    """Say who called a line, and what is known besides."""
     found = []
     for place, words in line.callers:
         inside = "" if place.function == "<module>" else f" in {place.function}"
@@ -93,7 +93,7 @@ def more_in_words(line):
 
 
 def doubts(lines):
-    """What is silently wrong, in words; nothing where there is nothing."""
+    """Say what is silently wrong; nothing where there is nothing."""
     if not lines:
         return ""
     return "\n".join(["", "--- doubts " + "-" * 63, "", *lines_in_words(lines)])

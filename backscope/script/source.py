@@ -169,7 +169,7 @@ class Source:
         return self.starts[first - 1], self.starts[statement.end_lineno]
 
     def alone(self, statement):
-        """Whether a statement has its lines to itself: not behind a `;`, nor behind the colon of an `if`."""
+        """Tell whether a statement has its lines to itself: not behind a `;`, nor behind the colon of an `if`."""
         start, end = self.span(statement)
         lines = slice(*self.whole(statement))
         rest = self.bytes[lines.start : start] + self.bytes[end : lines.stop].split(b"#")[0]

@@ -45,7 +45,7 @@ REFUSED = {
 
 @dataclass
 class Verdict:
-    """What came of an edit."""
+    """The outcome of trying an edit."""
 
     word: str  # "right", "other", "silenced", "raises", "unknown", "refused"
     says: str  # a sentence
@@ -242,7 +242,7 @@ def names_of(names):
 
 
 def in_words(found):
-    """What was tried, as text for the terminal."""
+    """Say what was tried, as text for the terminal."""
     if isinstance(found, str):
         return found
     lines = ["--- tried " + "-" * 64, ""]
@@ -288,7 +288,7 @@ def serve(asked, answered):
 
 
 def prepare(folder):
-    """What belongs to the trial lies in its own folder."""
+    """Put what belongs to the trial into its own folder."""
     sys.dont_write_bytecode = True
     for name in ("TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "MPLCONFIGDIR"):
         os.environ[name] = folder
@@ -375,7 +375,7 @@ class Run:
         return text.encode() if text is not None else Path(path).read_bytes()
 
     def copies(self):
-        """What is saved is a copy, when it is saved and when it is read; one of several views is a view of its own."""
+        """Save copies, and read copies; one of several views is a view of its own."""
         import contextlib
 
         torch, stack = self.torch, contextlib.ExitStack()
@@ -471,7 +471,7 @@ class Run:
             self.end(f"refused: it {REFUSED[event]} {str(args[0])[:80]}")
 
     def outside(self, file):
-        """Whether a file lies outside of the trial's own folder."""
+        """Tell whether a file lies outside of the trial's own folder."""
         if not isinstance(file, (str, bytes, os.PathLike)):
             return False
         path = os.path.realpath(os.fsdecode(file)) + os.sep

@@ -1,4 +1,4 @@
-"""What a part of `--doubts` may ask to be told, and how it listens to calls that the recorder does not see."""
+"""Let a part of `--doubts` ask to be told, and listen to calls that the recorder does not see."""
 
 import functools
 import sys

@@ -49,7 +49,11 @@ def diamond():
     h = x * x  # 4
     p = h.sqrt()  # 2
     q = -h  # -4
-    h.grad_fn.register_prehook(lambda grads: print("the node of h runs on", grads[0]))
+
+    def prehook(grads):
+        print("the node of h runs on", grads[0])
+
+    h.grad_fn.register_prehook(prehook)
     return x, h, p, q, p + q
 
 
@@ -73,7 +77,12 @@ L.run(one_pass, after="04.p1")
 # `step` runs the same pass and shows a picture after every step. Go through it slowly, and watch the node of `h`.
 
 # %%
-L.run(lambda: step(diamond()[-1]), after="04.p1")
+def every_step():
+    x, h, p, q, y = diamond()
+    return step(y)
+
+
+L.run(every_step, after="04.p1")
 
 # %% [markdown] tags=["tells"]
 # **Notice:** the node of `h` runs once, on 0.25 − 1. Before anything runs, the engine knows how many gradients each node *waits* for: 2 for the node of `h`. What arrives is added to the *buffer* of that node. After the minus has run, −1 lies in the buffer, and nothing happens. When the second gradient arrives, the node waits for 0. It is *ready*, and joins the queue.
@@ -91,7 +100,7 @@ L.run(lambda: step(diamond()[-1]), after="04.p1")
 x, h, p, q, y = diamond()
 with torch.no_grad():
     for_p, for_q = y.grad_fn(torch.tensor(1.0))
-    for_h = p.grad_fn(for_p) + q.grad_fn(for_q)  # the only sum, and it is in none of the nodes
+    for_h = p.grad_fn(for_p) + q.grad_fn(for_q)  # the only sum, and no node's
     print(for_h, h.grad_fn(for_h))
 
 # %% [markdown]
@@ -124,7 +133,8 @@ def toy_backward(graph, root, patient=True):
             waits[to] -= 1
             first, last = to not in grads, waits[to] == 0
             grads[to] = grads.get(to, 0.0) + slope * grads[node]
-            if last if patient else first:
+            joins = last if patient else first
+            if joins:
                 queue.append(to)
     return grads
 
@@ -142,8 +152,9 @@ def toy_backward(graph, root, patient=True):
 
 # %%
 graph = {
-    "e": [("d", 4.0), ("a", 30.0)], "d": [("c", 1.0), ("b", 1.0)], "c": [("b", 4.0), ("a", 6.0)],
-    "b": [("a", 1.0), ("x", 1.0)], "a": [("x", 2.0), ("x", 2.0)], "x": [],
+    "e": [("d", 4.0), ("a", 30.0)], "d": [("c", 1.0), ("b", 1.0)],
+    "c": [("b", 4.0), ("a", 6.0)], "b": [("a", 1.0), ("x", 1.0)],
+    "a": [("x", 2.0), ("x", 2.0)], "x": [],
 }  # fmt: skip
 
 # %% [markdown]
@@ -166,7 +177,7 @@ L.run(toy_backward, graph, "e", False, after="04.p2")
 # %% [markdown]
 # ## What does it cost to follow every path?
 #
-# Your own engine from lesson 00 cannot make that mistake, because it never adds anything on the way. It calls itself along every arrow and comes to a leaf once for each path. It is always right. Is it good enough? Take `h = x`, and then ten times `h = h + h`. Each addition uses `h` twice.
+# Your own engine from lesson 00 cannot make that mistake, because it never gathers gradients on the way: it sends each piece on by itself. It calls itself along every arrow and comes to a leaf once for each path. It is always right. Is it good enough? Take `h = x`, and then ten times `h = h + h`. Each addition uses `h` twice.
 
 
 # %%
@@ -175,7 +186,8 @@ def calls(node):
 
 
 def doublings(n):
-    h, runs = torch.tensor(1.0, requires_grad=True), []  # runs: one entry for each node that ran
+    h = torch.tensor(1.0, requires_grad=True)
+    runs = []  # one entry for each node that ran
     h.register_hook(runs.append)
     for _ in range(n):
         h = h + h
@@ -184,7 +196,7 @@ def doublings(n):
     print(f"{n:2} doublings: {calls(h.grad_fn):5} calls, {len(runs):2} runs")
 
 # %% [markdown]
-# **Predict.** How many calls does your engine need for ten doublings, from the last addition down to the accumulator of `x`, the first call included? And how many nodes does PyTorch's engine run? Answer with a pair.
+# **Predict.** How many calls does your engine need for ten doublings, from the last addition down to the accumulator of the leaf, the first call included? And how many nodes does PyTorch's engine run? Answer with a pair.
 
 # %%
 L.predict("04.p3", None)
@@ -207,10 +219,11 @@ def five():
     b = a + x
     c = b * a
     d = c + b
-    return x, d * a
+    return x, a, b, c, d, d * a
 
 
-step(five()[1])
+x, a, b, c, d, e = five()
+step(e)
 
 # %% [markdown]
 # **Notice:** the node of `a` is offered 30 in the very first step, and waits for 3. Its buffer grows, 30, 54, 74, and only then does it run. From `e` to `x` lead 10 paths. The engine ran 6 nodes.
@@ -221,19 +234,20 @@ step(five()[1])
 #
 # Each of them has its whole sum already. So whichever goes first, the gradients are the same, up to rounding. Still, the engine has to choose, and you can see the choice whenever hooks print something.
 #
-# > **The rule.** Nodes are numbered in the order in which they were made. Of the nodes that are ready, the newest runs first. An accumulator goes before all of them: its gradient is complete, and there is no reason to keep it waiting.
+# > **The rule.** Nodes are numbered in the order in which they were made. Of the nodes that are ready, the newest runs first. An accumulator goes before all of them: in PyTorch it has the highest number of all, and so a leaf's gradient is stored as soon as it is complete.
 #
 # In this program `a` is ready at the same moment as `c`, since `s` sends to both. Every name is printed when the gradient of its tensor is complete and its turn has come.
 
 
 # %%
 def seven():
-    u, v = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+    u = torch.tensor(3.0, requires_grad=True)
+    v = torch.tensor(5.0, requires_grad=True)
     a, b = u.exp(), u.sin()
     c = b.cos()
     s = a + c
     d = s * v
-    for name, tensor in {"u": u, "v": v, "a": a, "b": b, "c": c, "s": s, "d": d}.items():
+    for name, tensor in zip("uvabcsd", (u, v, a, b, c, s, d), strict=True):
         tensor.register_hook(lambda grad, name=name: print(name, end=" "))
     d.backward()
 
@@ -275,13 +289,13 @@ L.check("04.1", queue)
 # %% [markdown]
 # ## How long is a real engine?
 #
-# You have met all of its parts. Here they are together, in twenty lines. They work on the real nodes of this notebook's tensors, and do not call `backward()` at all. (Broadcasts are left out, and operations with several results.)
+# You have met all of its parts. Here they are together, in twenty lines. They work on the real nodes of this notebook's tensors, and do not call `backward()` at all. The list `found` grows while the first loop walks along it. (Broadcasts are left out, and operations with several results.)
 
 
 # %%
 def small_backward(root, counting=True):
     waits, found = Counter(), [root]
-    for node in found:  # 1. count the arrows that lead to each node; the list grows while we walk along it
+    for node in found:  # 1. count the arrows to each node
         for to, _ in node.next_functions:
             if to is not None:
                 waits[to] += 1
@@ -290,21 +304,22 @@ def small_backward(root, counting=True):
     buffers, ready, runs = {root: torch.tensor(1.0)}, [root], Counter()
     while ready:
         ready.sort(key=lambda node: node._sequence_nr())
-        node = ready.pop()  # 2. the newest; an accumulator has the highest number of all
+        node = ready.pop()  # 2. the newest, or an accumulator
         runs[node] += 1
         sent = node(buffers.pop(node))  # 3. run it on its sum
         sent = sent if isinstance(sent, tuple) else (sent,)
         for (to, _), grad in zip(node.next_functions, sent, strict=True):
-            if to is not None:  # 4. deliver: add, count down, perhaps it is ready
+            if to is not None:  # 4. deliver: add, count down, is it ready?
                 buffers[to] = buffers[to] + grad if to in buffers else grad
                 waits[to] -= 1
-                if waits[to] == 0 if counting else to not in ready:
+                joins = waits[to] == 0 if counting else to not in ready
+                if joins:
                     ready.append(to)
     return sum(runs.values())
 
 
 for counting in (True, False):
-    x, e = five()
+    x, *_, e = five()
     with torch.no_grad():
         runs = small_backward(e.grad_fn, counting)
     print("counting:" if counting else "not counting:", runs, "runs,", x.grad)
@@ -350,7 +365,8 @@ L.check("04.2", count)
 # A hook divides by zero when the gradient of `h` is ready. `early` is a leaf whose gradient was complete before that, and `late` is a leaf that had not been reached.
 
 # %% tags=["C04.7", "P25"]
-early, late = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+early = torch.tensor(2.0, requires_grad=True)
+late = torch.tensor(3.0, requires_grad=True)
 h = late * late
 h.register_hook(lambda grad: 1 / 0)
 L.run((h * early).backward)
@@ -452,7 +468,7 @@ L.check("04.6", probe)
 # %% [markdown]
 # ## What you can now claim
 #
-# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch (`lessons/04_the_engine/claims.py`).
+# Every sentence below was shown in a cell of this lesson, and a test runs it on our engine and on real PyTorch.
 #
 # - **C04.1** A node of a built-in operation needs the gradients of its own results and what it saved, nothing else: called by itself, it gives the numbers that it gives in a pass, except that only the engine sums what broadcasting repeated.
 # - **C04.2** In one pass of `backward()` each node behind the root runs once, on the sum of all that arrives, after every consumer behind the root has delivered.

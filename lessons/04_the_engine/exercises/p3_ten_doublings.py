@@ -51,6 +51,8 @@ EXERCISE = Predict(
     mistakes=(
         Mistake("ends only", "1024 is the number of paths, so of calls that reach x. Every addition on the way is "
                 "called as well, again and again.", (1024, 11)),
+        Mistake("paths and additions", "1024 is the number of paths, and 10 that of the additions. But each addition "
+                "on the way is called as well, again and again, and x has a node, too.", (1024, 10)),
         Mistake("no leaf", "1023 is the number of calls at additions. x has a node too, an AccumulateGrad, at the "
                 "end of every path.", (1023, 10), also=((1023, 11),)),
         Mistake("the first call", "2046 calls come from within the function, two for each addition. The first one, "

@@ -1,7 +1,7 @@
 """`gradients(model)`: what is in each `.grad` now, and what has changed since it was looked at before."""
 
-import html
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from backscope.graph.tensor_facts import grad_of, is_module, is_tensor, shape_of, token_of
@@ -53,14 +53,24 @@ class Gradients:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    @property
+    def text(self) -> str:
+        """Return the table in words."""
+        return str(self)
+
+    @property
+    def html(self) -> str:
+        """Return the table for a page."""
         titles = ("parameter", "shape", "trainable", "norm", "")
         head = "".join(f"<th style='text-align:left'>{one}</th>" for one in titles)
         body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self._cells
         )
-        return f"<table><tr>{head}</tr>{body}</table><p>{html.escape(self.summary)}</p>"
+        return f"<table><tr>{head}</tr>{body}</table><p>{escape(self.summary)}</p>"
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 def gradients(*models: Any) -> Gradients:

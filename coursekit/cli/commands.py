@@ -212,7 +212,7 @@ def parser() -> argparse.ArgumentParser:
     """Build the table of commands."""
     top = argparse.ArgumentParser(
         prog=this_command(), formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="How automatic differentiation works: the course's commands (also as `make COMMAND`).",
+        description="Autograd, seen from the inside: the course's commands (also as `make COMMAND`).",
         epilog="An active conda environment, or a Python named by COURSE_PYTHON=path, is used as it is.",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND")

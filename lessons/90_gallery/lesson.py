@@ -30,12 +30,13 @@
 # | a hook is not called, or in the wrong order | `draw(loss)`, then `step(loss)` | [Hooks, where they are registered](#Hooks,-where-they-are-registered) |
 # | a custom Function keeps too much | `draw(y)`: what ctx holds | [A tensor kept on ctx, without a version check](#A-tensor-kept-on-ctx,-without-a-version-check) |
 # | the graph is too large to read | `draw(model, loss, open="blocks.1")` | [open: one part of a large graph](#open:-one-part-of-a-large-graph) |
+# | a model trains, and some of it does not | `gradients(model)` | [What is in each .grad](#What-is-in-each-.grad) |
 # | something changed, and you do not know what | `compare(before, after)` | [What a write changed](#What-a-write-changed) |
 # | you want to see what one line does, or which line did it | `film("…")`, `%%film` | [A film of an error](#A-film-of-an-error) |
 
 # %%
 import course_lib as torch
-from backscope import compare, draw, explain, film, ledger, step, watch
+from backscope import compare, draw, explain, film, gradients, ledger, step, watch
 from coursekit import expect_error
 
 draw.legend()
@@ -614,6 +615,19 @@ with watch() as log:
     h.mul_(2)
     h.add_(1)
 log.only("saved", "version")
+
+# %% [markdown]
+# ## gradients: all of a model's gradients
+#
+# ### What is in each .grad
+#
+# Notice: One row a parameter. The bias of the first layer is frozen; the second layer took no part in the loss, so no gradient came.
+
+# %%
+model = torch.nn.ModuleDict({"used": torch.nn.Linear(2, 3), "unused": torch.nn.Linear(2, 3)})
+model["used"].bias.requires_grad_(False)
+model["used"](torch.ones(4, 2)).sum().backward()
+gradients(model)
 
 # %% [markdown]
 # ## ledger: bytes over time

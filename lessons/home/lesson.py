@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # How automatic differentiation really works
+# # Autograd, seen from the inside
 #
 # This is the home page of the course. It shows what comes next, all lessons, and how far you are. A click on a name opens the lesson. To bring the table up to date, run its cell (click into it, then press **Shift+Enter**).
 
@@ -33,5 +33,5 @@ home()
 #
 # - Your copies of the lessons are in the folder `my_course`. Write in them as you like. `make reset L=07` in a terminal gives you a fresh copy and keeps yours beside it.
 # - Your own engine is `my_engine.py` in the same folder.
-# - [The gallery](90_gallery.ipynb) shows every instrument: `draw`, `compare`, `step`, `watch`, `ledger` and `explain`. All of them work on tensors of real PyTorch too.
+# - [The gallery](90_gallery.ipynb) shows every instrument: `draw`, `film`, `compare`, `step`, `watch`, `ledger`, `gradients` and `explain`. All of them work on tensors of real PyTorch too.
 # - In any lesson, `L.progress()` lists what you have solved there. If the kernel was restarted, run the first code cell again: it makes `L`.

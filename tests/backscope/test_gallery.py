@@ -14,7 +14,7 @@ from tests.backscope.refusals import raises
 DATA = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 WORDS_ALONE = {  # a table or a list
     "What happened, line by line", "only: some kinds of events", "Who holds what, as a table", "A message explained",
-    "Which line wrote",
+    "Which line wrote", "What is in each .grad",
 }  # fmt: skip
 
 

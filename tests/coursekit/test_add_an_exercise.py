@@ -43,7 +43,7 @@ def run(folder, *arguments):
 
 def test_the_proof_of_the_page(course):
     """The command of the page proves the lesson with the new exercise in it, its notebook as well."""
-    printed = run(course, *PROVE.removeprefix("$ python ").split())
+    printed = run(course, *PROVE.removeprefix("$ .venv/bin/python ").split())
 
     assert "02.6" in printed
     assert "no failures" in printed

@@ -180,3 +180,14 @@ def test_paths_into_the_rooms_are_there(name):
     named = [each for each in named if not re.search(r"/(NN|NAME)|[/_]\.\.\.", each)]
 
     assert [] == [each for each in named if each not in TO_BE_WRITTEN and not list(paths.ROOT.glob(each.rstrip("/")))]
+
+
+@pytest.mark.parametrize("room", ["backscope", "coursekit"])
+def test_a_room_says_where_things_are(room):
+    """Each path that a room's README names is there, seen from the room or from the top; `…` stands for any name."""
+    text = (paths.ROOT / room / "README.md").read_text(encoding="utf-8")
+    named = [each.replace("…", "*") for each in re.findall(r"`([\w./*…]+/[\w./*…]*)`", text)]
+
+    assert len(named) > 15
+    tops = paths.ROOT / room, paths.ROOT
+    assert [] == [each for each in named if not any(list(top.glob(each.rstrip("/"))) for top in tops)]

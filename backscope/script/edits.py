@@ -7,7 +7,7 @@ comments and all; nothing is written to disk.
 import ast
 import re
 
-from backscope.script import edits_of_neighbours, edits_of_order, edits_of_writes
+from backscope.script import edits_of_neighbours, edits_of_order, edits_of_writes, origins
 from backscope.script.source import (
     FUNCTIONS,
     Edit,
@@ -28,7 +28,8 @@ FAULTS = (OSError, SyntaxError, AttributeError, KeyError, IndexError, TypeError,
 def propose(finding):
     """The Edits for a Finding, the likeliest first; an empty list where none is known."""
     found, seen = [], set()
-    for make in KINDS.get(finding.row.key if finding.row is not None else None, ()):
+    key = finding.row.key if finding.row is not None else None
+    for make in (*origins.EDITS.get(key, ()), *KINDS.get(key, ())):
         try:
             for edit in make(finding):
                 if edit.text not in seen and edit.text != edit.old_text and parses(edit.text):

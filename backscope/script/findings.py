@@ -173,9 +173,9 @@ def find(error, recorder):
     if {"saved", "changed"} <= {line.role for line in finding.lines}:
         finding.facts["where"] = "The line that saved it and the line that wrote to it stand under Where."
     if finding.row is not None:
-        from backscope.script import neighbours
+        from backscope.script import neighbours, origins
 
-        for more in (neighbours.tell, tell_callers):
+        for more in (neighbours.tell, origins.tell, tell_callers):
             try:
                 more(finding)
             except Exception as fault:  # what is known already is worth having

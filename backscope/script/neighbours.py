@@ -623,5 +623,4 @@ KINDS = {
     "overwritten by a CUDA graph": compiled_here,
     "not a scalar": loss_of_many,
     "overlaps itself": expanded_parameter,
-    "checkpoint changed": second_run,
 }

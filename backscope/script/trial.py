@@ -403,15 +403,15 @@ class Run:
         first = next(iter(signature.parameters))
 
         @functools.wraps(run)
-        def call(tensors, *args, **kwargs):
+        def call(*args, **kwargs):
             inner = "_functorch" in sys._getframe(1).f_code.co_filename  # torch.func's passes, and the compiler's
             outermost = not (self.inside or inner or transformed())
             if outermost and self.spec["kind"] == "reference" and self.spec["keep"]:
-                bound = dict(signature.bind(tensors, *args, **kwargs).arguments) | {"retain_graph": True}
-                tensors, args, kwargs = bound.pop(first), (), bound
+                bound = dict(signature.bind(*args, **kwargs).arguments) | {"retain_graph": True}
+                args, kwargs = (bound.pop(first),), bound
             self.inside += 1
             try:
-                result = run(tensors, *args, **kwargs)
+                result = run(*args, **kwargs)
             finally:
                 self.inside -= 1
             if outermost:

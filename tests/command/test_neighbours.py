@@ -45,6 +45,9 @@ net = torch.nn.BatchNorm1d(2)
 def loss(parameters, x):
     return torch.func.functional_call(net, GIVEN, (x,)).sum()
 torch.func.grad(loss)(dict(net.named_parameters()), torch.randn(4, 2))"""
+VMAPPED = """
+net = torch.nn.BatchNorm1d(2GIVEN)
+torch.vmap(lambda x: net(x[None]))(torch.randn(4, 2, 3))"""
 RULE = """
 class Double(torch.autograd.Function):
     generate_vmap_rule = True
@@ -146,6 +149,17 @@ CURES = [  # row, a program that fails (or its message, where it needs a GPU or 
         ["torch.vmap(lambda x: torch.where(x > 0, x, -x))(x.detach())"],
     ),
     ("vmap random", "torch.vmap(F.dropout)(x.detach())", ["torch.vmap(F.dropout, randomness='different')(x.detach())"]),
+    (
+        "vmap norm",
+        VMAPPED.replace("GIVEN", ""),
+        [
+            VMAPPED.replace("GIVEN", ", track_running_stats=False"),
+            VMAPPED.replace("BatchNorm1d(2GIVEN)", "GroupNorm(1, 2)"),
+            VMAPPED.replace("GIVEN", "").replace(
+                "torch.vmap", "torch.func.replace_all_batch_norm_modules_(net)\ntorch.vmap"
+            ),
+        ],
+    ),
     (
         "vmap write",
         "c = torch.zeros(2); torch.vmap(lambda x, c: c.copy_(x), in_dims=(0, None))(torch.ones(3, 2), c)",

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="scripts are run
 ROLES = {"SAVED": "saved", "CHANGED": "changed", "FAILED": "failed", "BUILT": "built", "FIRST": "first", "CUT": "cut",
          "OFF": "off", "MADE": "made", "WROTE": "wrote", "JOINED": "joined", "RETURNS": "returns", "KEPT": "kept",
          "HOOK": "hook", "RAN": "ran", "FROZEN": "frozen", "MARKED": "marked",
-         "VMAP": "vmap", "COMPILE": "compile"}  # fmt: skip
+         "VMAP": "vmap", "DREW": "drew", "AGAIN": "again", "COPIED": "copied", "OWNS": "owns",
+         "COMPILE": "compile"}  # fmt: skip
 SAID = {  # script -> what stands in the explanation
     "own_wrapper": ("called from", "a view of the parameter `head.weight`"),
     "list_into_numpy": (", through numpy/", ".item()"),
@@ -66,6 +67,11 @@ SAID = {  # script -> what stands in the explanation
     "inner_passes_between": (),
     "compiled_players": ("Compute this loss after the write", "the parameter `critic."),
     "compiled_twice_through": ("(first + second).backward()",),
+    "weights_without_history": ("detach() makes a copy without history", "weights = [w for w in net.parameters()]"),
+    "plain_input": ("`start` was made here", "positions.requires_grad_()"),
+    "norm_under_vmap": ("the BatchNorm1d at `1`", "nn.BatchNorm1d(4, track_running_stats=False)"),
+    "scaled_copy": ("the optimizer has the parameters of `model`", "torch.optim.SGD(runs.parameters(), lr=0.1)"),
+    "skipped_at_random": ("does not restore Python's generator", "torch.empty(()).uniform_(0, 1).item() < rate"),
     "off_for_good": ("also after this function has returned", "with torch.no_grad():"),
 }
 

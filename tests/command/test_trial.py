@@ -50,6 +50,11 @@ SCRIPTS = {  # name -> the script, what is said of its edit
         + LOOP.replace("    h += 1\n", ""),
         "runs, and 4 of 4 parameters have a gradient; there is nothing to compare them with",
     ),
+    "asked_by_keywords": (
+        BEGIN + LOOP.replace("head(h)", "y = head(h)\n    torch.autograd.grad(outputs=y.sum(), inputs=h, "
+        "retain_graph=True)\n    y"),
+        "the gradients of 4 parameters are right",
+    ),
     "never_the_same": (
         BEGIN + "# EDIT h += 1 -> h = h + 1\nx = x + int.from_bytes(os.urandom(2), 'big') / 2**16\n" + LOOP,
         "runs, but the script is not the same twice",

@@ -109,7 +109,8 @@ def plain_input(finding):
             number = arguments.index(name) - (arguments[0] in ("self", "cls"))
             given = next((one.value for one in call.keywords if one.arg == name), None) if call is not None else None
             given = given if given is not None or call is None or number >= len(call.args) else call.args[number]
-            made = last_set(source, dotted(given), statement) if given is not None and dotted(given) else None
+            name = dotted(given) if given is not None else ""
+            made = last_set(source, name, statement) if name else None
         if made is not None:
             what = f"`{name}` was made here, and requires no grad"
             finding.lines.insert(0, line_at("made", source.file, made, where, what))

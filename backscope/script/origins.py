@@ -1,5 +1,4 @@
-"""Where what failed came from: the copy without history, the plain input, the norm under vmap, the copied model, the
-number that was drawn twice."""
+"""Find where what failed came from: a copy without history, a plain input, a norm under vmap, a copied model, a draw."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Find where what failed came from: a copy without history, a plain input, a norm under vmap, a copied model, a draw."""
+"""Find where what failed came from: copies without history, plain inputs, norms under vmap, copied models, draws."""
 
 import ast
 

@@ -23,7 +23,7 @@
 # - decide where to keep what your backward will need, and say what each choice costs;
 # - test a Function until you trust it, including its second derivatives.
 #
-# **Minutes** 90, of which 20 are for your own engine; and 18 for more exercises · **Needs** lessons 03, 05, 06, 07 and 09, above all saved tensors (06) and version counters (07) · **Out of scope** Functions that people have posted, several outputs and writes in place (part [11b](11b_functions_in_the_wild.ipynb)), second derivatives in general (lesson 13), `jvp` and `vmap`
+# **Minutes** 90, of which 20 are for your own engine; and 18 for more exercises · **Needs** lessons 03, 05, 06, 07 and 09 · **Out of scope** Functions that people have posted, several outputs and writes in place (part [11b](11b_functions_in_the_wild.ipynb)), second derivatives in general (lesson 13)
 #
 # [← 10 A training loop](10_training_loop.ipynb) · [all lessons](home.ipynb) · [12 Hooks →](12_hooks.ipynb)
 
@@ -45,11 +45,11 @@ def scores(images, weights, rounded):
     return (images @ first).relu() @ second
 
 
-before, _ = L.stage.train(torch, scores, torch.round)
-print(f"unseen digits that it reads: {before[0]:.1%} before, {before[8]:.1%} after eight epochs")
+plain, _ = L.stage.train(torch, scores, torch.round)
+print(f"unseen digits read: {plain[0]:.1%}, after 8 epochs {plain[8]:.1%}")
 
 # %% [markdown]
-# This is the story, small. The network reads handwritten digits: 64 pixels, 32 hidden units, ten scores. The chip stores each weight as a whole number of halves, so `scores` doubles, rounds and halves the weights. (`L.stage` holds the training loop.)
+# This is the story, small. The network reads handwritten digits: 64 pixels, 32 hidden units, ten scores. The chip stores each weight as a whole number of halves, so `scores` doubles, rounds and halves the weights.
 #
 # A network that guesses reads one digit in ten. This one reads fewer, and eight epochs have changed nothing. Here is why:
 
@@ -89,13 +89,13 @@ draw(RoundThrough.apply(w))
 #
 # ## Does the network learn now?
 #
-# The network is the same, and so is the loop. Only `rounded` changes. For comparison, the network is also trained without any rounding.
+# The network is the same, and so is the loop. Only `rounded` changes. For comparison, the network is also trained without any rounding (`exact`), and rounded only at the end (`late`).
 
 # %% tags=["C11.13"]
 through, _ = L.stage.train(torch, scores, RoundThrough.apply)
-exact, rounded_late = L.stage.train(torch, scores, lambda w: w)
-print(f"with RoundThrough: {through[8]:.1%}; without rounding: {exact[8]:.1%}, and {rounded_late:.1%} once rounded")
-L.stage.accuracy({"torch.round": before, "RoundThrough": through, "no rounding": exact})
+exact, late = L.stage.train(torch, scores, lambda w: w)
+print(f"through {through[8]:.1%}, exact {exact[8]:.1%}, late {late:.1%}")
+L.stage.accuracy({"round": plain, "through": through, "exact": exact})
 
 # %% [markdown]
 # **Notice:** with `RoundThrough` the network learns to read, though its forward is that of `torch.round`. Without rounding it reads more. But its weights must then be rounded for the chip, and after that it reads less than the network trained with rounded weights.
@@ -123,7 +123,7 @@ class Cube(torch.autograd.Function):
 
 
 x = torch.tensor([2.0, -1.0], requires_grad=True)
-print("ours and built in:", [torch.autograd.grad(y.sum(), x) for y in (Cube.apply(x), x**3)])
+print(*(torch.autograd.grad(y.sum(), x)[0] for y in (Cube.apply(x), x**3)))
 
 # %% [markdown]
 # They agree. `Cube` holds `x` in a *slot* until the pass is over, as in lesson 06.
@@ -190,7 +190,7 @@ L.run(doubled_in_place, after="11.p1")
 #
 # **One answer for each argument of `forward`, in the same order.**
 #
-# Here is a Function with three arguments. The distance between two points is the root of a sum of squares. Let the two points be the same, as happens when one sample appears twice in a batch. The slope of the root at 0 is infinite, the slope of the square at 0 is 0, and the chain rule multiplies the two. The result is NaN, and the next step writes it into every weight in front of this line. `Distance` says that the slope is 0 where the distance is smaller than `tiny`, a plain number. It saves its tensors in one call, and keeps the number as an attribute of `ctx`.
+# Here is a Function with three arguments. The distance between two points is the root of a sum of squares. Let the two points be the same, as happens when one sample appears twice in a batch. The slope of the root at 0 is infinite, the slope of the square at 0 is 0, and the chain rule multiplies the two. The result is NaN, and the next step writes it into every weight in front of this line. `Distance` says that the slope is 0 where the distance is smaller than `tiny`, a plain number.
 
 # %% tags=["C11.10"]
 class Distance(torch.autograd.Function):
@@ -204,14 +204,14 @@ class Distance(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         a, b, distance = ctx.saved_tensors
-        slope = torch.zeros_like(a) if distance < ctx.tiny else (a - b) / distance
+        slope = 0 * a if distance < ctx.tiny else (a - b) / distance
         return grad * slope, -grad * slope, None
 
 
 a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
 print("recorded:", *torch.autograd.grad(((a - b) ** 2).sum().sqrt(), a))
 print("Distance:", *torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
-print("who needs a gradient:", Distance.apply(a, b, 1e-6).grad_fn.needs_input_grad)
+print("who needs one:", Distance.apply(a, b, 1e-6).grad_fn.needs_input_grad)
 
 # %% [markdown]
 # The last answer of backward belongs to the number, and is None. `ctx.needs_input_grad` has one flag for each argument; after `apply` you can read it on the node. Where a flag is False, backward may return None and save itself the work.
@@ -233,8 +233,7 @@ def returns(letter):
         def backward(ctx, grad):
             return answers[letter](grad)
 
-    print(f"{letter}:")
-    a, b = torch.tensor([4.0, 5.0], requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    a, b = torch.ones(2, requires_grad=True), torch.ones((), requires_grad=True)
     Returns.apply(a, b, 1e-6).backward()
     print("b.grad is", b.grad)
 
@@ -253,7 +252,7 @@ for letter in "ABCD":
 # %% [markdown] tags=["tells"]
 # **A** gives too few answers. **B** has an answer for what is no tensor; only None would do. **C** gives one number for a tensor of two, and the engine cannot guess the other one. **D** gives two numbers for a tensor of one. The engine adds them up.
 #
-# (A "Variable" is a tensor. A position counts from 1, an index from 0.)
+# (A "Variable" is a tensor.)
 #
 # > **The rule.** One answer for each argument: None for what is no tensor, and for a tensor a gradient of its shape. A gradient that a broadcast has widened is added up again. None is allowed for a tensor, too; then no gradient comes from here.
 
@@ -264,7 +263,7 @@ for letter in "ABCD":
 #
 # You need such a test most where a computation leaves PyTorch, as for this table of a sensor. `x.numpy()` is refused while PyTorch records a tensor that requires a gradient. But `forward` runs with recording off, so a Function may leave PyTorch there. The slopes are 30 degrees per volt on the first piece of the table, 50 on the second, and 0 outside.
 
-# %%
+# %% tags=["C11.1"]
 volts, celsius = [0.0, 1.0, 2.0], [-20.0, 10.0, 60.0]
 
 
@@ -277,12 +276,13 @@ class Sensor(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        return grad * torch.where(x < 1.0, 30.0, 50.0) * ((x > 0.0) & (x < 2.0))
+        return grad * torch.where(x < 1, 30.0, 50.0) * ((x > 0) & (x < 2))
 
 
-measured = torch.tensor([0.5, 1.5, 3.0], dtype=torch.float64, requires_grad=True)
-print("Sensor:      ", torch.autograd.gradcheck(Sensor.apply, (measured,)))
-print("RoundThrough:", torch.autograd.gradcheck(RoundThrough.apply, (measured,), raise_exception=False))
+measured = torch.tensor([0.3, 1.4, 3.0]).double().requires_grad_()
+for f in (Sensor, RoundThrough):
+    right = torch.autograd.gradcheck(f.apply, (measured,), raise_exception=False)
+    print(f.__name__, right)
 
 # %% [markdown]
 # Test a point on each piece of a formula, as here. The False is right: the backward of `RoundThrough` is not meant to be the slope of its forward.
@@ -370,10 +370,10 @@ draw(result)
 
 # %% tags=["C11.5", "P17"]
 gc.disable()  # an automatic collection in between would find the ring
-in_slot, on_ctx = weakref.ref(Exp.apply(x, True)), weakref.ref(Exp.apply(x, False))
-print("alive without a name:     in the slot", in_slot() is not None, "- on ctx", on_ctx() is not None)
+in_slot, on_ctx = (weakref.ref(Exp.apply(x, slot)) for slot in (True, False))
+print("alive: slot", in_slot() is not None, "- ctx", on_ctx() is not None)
 gc.collect()
-print("alive after a collection: in the slot", in_slot() is not None, "- on ctx", on_ctx() is not None)
+print("later: slot", in_slot() is not None, "- ctx", on_ctx() is not None)
 gc.enable()
 
 # %% [markdown]
@@ -381,7 +381,7 @@ gc.enable()
 #
 # ## When is a tensor really saved?
 #
-# So a slot must know whether its tensor is a result. Only `apply` can know that, and only when `forward` has returned. It then fills the slots. Here `save_for_backward` is called twice. (None is allowed, for an optional tensor.)
+# So a slot must know whether its tensor is a result. Only `apply` can know that, and only when `forward` has returned. It then fills the slots. Until then `save_for_backward(*tensors)` is a single line, in PyTorch as in our engine: `self.to_save = tensors`. Here it is called twice. (None is allowed, for an optional tensor.)
 
 # %%
 class Keep(torch.autograd.Function):
@@ -389,13 +389,13 @@ class Keep(torch.autograd.Function):
     def forward(ctx, x, mask):
         ctx.save_for_backward(x, x, x)
         ctx.save_for_backward(mask, x)
-        print("inside of forward:", len(ctx.saved_tensors), "- recording:", torch.is_grad_enabled())
+        print("inside of forward:", len(ctx.saved_tensors))
         return x * 1
 
 
 def save_twice(mask=None):
-    y = Keep.apply(torch.tensor([2.0], requires_grad=True), mask)
-    print("afterwards:", len(y.grad_fn.saved_tensors), "-", y.grad_fn.saved_tensors)
+    kept = Keep.apply(x, mask).grad_fn.saved_tensors
+    print("afterwards:", len(kept), "-", kept)
 
 # %% [markdown]
 # **Predict.** Which number of saved tensors is printed inside of forward, and which afterwards? Answer with a pair.
@@ -403,12 +403,12 @@ def save_twice(mask=None):
 # %%
 L.predict("11.p4", None)
 
-# %% tags=["C11.1", "C11.2", "C11.3"]
+# %% tags=["C11.2", "C11.3"]
 L.run(save_twice, after="11.p4")
 L.run(save_twice, 3, after="11.p4")
 
 # %% [markdown] tags=["tells"]
-# Inside of forward no slot is filled yet. The second call has *replaced* the first, without an error: **call it once, with all tensors.** In the second run a plain number is named for a slot. It is refused late, when `apply` fills the slots.
+# Inside of forward no slot is filled yet. The second call has *replaced* the first, without an error: **call it once, with all tensors.** In the second run a plain number is refused, but only when `apply` fills the slots.
 
 # %% [markdown]
 # ## Build your own engine: operations of your own
@@ -418,12 +418,12 @@ L.run(save_twice, 3, after="11.p4")
 # 1. Keep `args` as they came, for `forward`. From them make `inputs = [as_tensor(each) for each in args]`, for the node. A number wants no gradient, so its arrow leads to nothing. Make a `Node` of these inputs, whose rule is `cls.backward` and whose name is that of the class with `Backward` appended. Store on the node `needs_input_grad`, a tuple with one flag for each argument.
 # 2. Run `cls.forward(ctx, …)` with recording off.
 # 3. If recording is on and any argument wants a gradient, hang the node on the result, which now requires a gradient. If `forward` returned one of its inputs, use `result.detach()` instead, so that the input keeps its own history.
-# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. A second call of `save_for_backward` replaces the first. Then throw the note away, since it holds the tensors, too.
+# 4. Only now save what `save_for_backward` was given, in `SavedVariable`s, where the node's `release()` finds them. Then throw the note away, since it holds the tensors, too.
 # 5. Add `saved_tensors` to `Node`. And in `Node.__call__`, put a tuple around the answer of a rule that has returned a single tensor.
 #
 # Programs look for it where PyTorch has it: `autograd = SimpleNamespace(Function=Function)`.
 #
-# The usual slip is to save inside of `save_for_backward`. There the result has no node yet, so it is taken for an input, and the ring is back.
+# The usual slip is to save inside of `save_for_backward`. The result has no node yet, is taken for an input, and the ring is back.
 
 # %%
 L.build("11")
@@ -450,18 +450,18 @@ class Mix(torch.autograd.Function):
 
 
 def inputs():
-    return [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 3.0)]
+    return [torch.tensor(v).double().requires_grad_() for v in (2.0, 3.0)]
 
 
-def twice(function, parts):
+def twice(f, parts):
     x, y = inputs()
-    gx, gy = torch.autograd.grad(function.apply(x, y, 4.0), (x, y), create_graph=True)
+    gx, gy = torch.autograd.grad(f.apply(x, y, 4.0), (x, y), create_graph=True)
     print("gx by y:", torch.autograd.grad(gx, y, retain_graph=True)[0].item())
     print("gy by x:", torch.autograd.grad(gy, x, retain_graph=True)[0].item())
     return draw(gy, parts=parts)
 
 # %% [markdown]
-# The gradients are gx = y + y·z and gy = x + z + w, and backward returns just that, times what arrives. (It reads `out` as well, and does nothing with it.) With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. By calculus, gx by y and gy by x are the same number: 1 + z.
+# The gradients are gx = y + y·z and gy = x + z + w, and backward returns just that, times what arrives. With `create_graph=True` a backward pass is itself recorded (lesson 13), so a gradient can be differentiated once more. (`parts` only labels nodes in the picture.) By calculus, gx by y and gy by x are the same number: 1 + z.
 #
 # **Predict.** Let x = 2, y = 3, z = 4. What does the engine give for gx by y, and for gy by x? Answer with a pair, such as `(7, 7)`.
 
@@ -483,17 +483,17 @@ class Again(Mix):
     @staticmethod
     def backward(ctx, grad):
         x, y, *_ = ctx.saved_tensors
-        w = x * ctx.z  # computed again
+        w = x * ctx.z
         return grad * (y + y * ctx.z), grad * (x + ctx.z + w), None
 
 
-def checked(function):
+def checked(f):
     for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
-        right = check(lambda x, y: function.apply(x, y, 4.0), inputs(), raise_exception=False)
-        print(f"{check.__name__} of {function.__name__}:", right)
+        right = check(lambda *xy: f.apply(*xy, 4.0), inputs(), raise_exception=False)
+        print(f"{check.__name__} of {f.__name__}:", right)
 
 
-L.run(twice, Again, {"w = x · z": (1, 1), "x + z": (2, 2), "+ w": (3, 3)}, after="11.p5")
+L.run(twice, Again, {"w = x · z": (1, 1), "+ w": (3, 3)}, after="11.p5")
 L.run(checked, Mix, after="11.p5")
 L.run(checked, Again, after="11.p5")
 
@@ -517,16 +517,17 @@ class Once(Mix):
 
 def once():
     x, y = inputs()
-    gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0), (x, y), create_graph=True)
+    result = Once.apply(x, y, 4.0)
+    gx, gy = torch.autograd.grad(result, (x, y), create_graph=True)
     print("gy of the plain result requires grad:", gy.requires_grad)
-    gx, gy = torch.autograd.grad(Once.apply(x, y, 4.0) ** 2, (x, y), create_graph=True)
+    gx, gy = torch.autograd.grad(result**2, (x, y), create_graph=True)
     gy.backward()
 
 
 L.run(once)
 
 # %% [markdown]
-# The error came for the square, where the gradient that arrives has a history of its own. The first line shows a hole. If the gradient that arrives has none, such as the plain 1 with which a pass begins, the answer requires no gradient. In a loss it is then a constant, which trains nothing, and no pass can raise.
+# The error came for the square, where the gradient that arrives has a history of its own. The first line shows a gap in this protection. A pass begins with a plain 1, which has no history. If such a gradient arrives, the answer requires no gradient. In a loss it is a constant that trains nothing, and nothing raises.
 #
 #
 # ## Exercises: more, if you like
@@ -544,7 +545,8 @@ class TidyCube(Cube):
         ctx.save_for_backward(*inputs)
 
 
-print("on its own:", TidyCube.forward(x).grad_fn.name(), "- by apply:", TidyCube.apply(x).grad_fn.name())
+print("on its own:", TidyCube.forward(x).grad_fn.name())
+print("by apply:  ", TidyCube.apply(x).grad_fn.name())
 
 # %% [markdown]
 # **11.2 · Two methods, and right twice** (6 minutes). This is `Mix` again. Write it with `setup_context`, in such a way that first and second derivatives are right.
@@ -567,9 +569,14 @@ class TwoMethods(torch.autograd.Function):
 L.check("11.2", TwoMethods)
 
 # %% [markdown]
-
-# %% [markdown]
-# **11.3 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N. Keep one tensor of N · K numbers at most, beside the targets. Scores may be as large as 1000, and `backward` may be called twice with `retain_graph=True`. Second derivatives must be right, or refused. The check compares with finite differences in `float64`, and looks at what is kept.
+# **11.3 · Cross-entropy in one node** (12 minutes). Write the loss of a classifier as a single Function: `scores` (N, K), `targets` (N) with whole numbers, and the result is the mean cross-entropy, a single number. The gradient of the scores is known: the softmax of the scores, minus 1 at the right answer of each row, divided by N.
+#
+# - Scores may be as large as 1000.
+# - Keep one tensor of N · K numbers at most, beside the targets.
+# - `backward` may be called twice, with `retain_graph=True`.
+# - Second derivatives must be right, or refused.
+#
+# The check compares with finite differences in `float64`, and looks at what is kept.
 
 # %%
 class CrossEntropy(torch.autograd.Function):

@@ -43,11 +43,14 @@ def check_11_0(answer, torch):
         "no upstream gradient": inside,
         "the step itself": upstream * (x.detach() > 0).to(x.dtype),
         "only positive": upstream * inside * (x.detach() > 0).to(x.dtype),
+        "one end": upstream * (x.detach() < 1).to(x.dtype),
+        "the other end": upstream * (x.detach() > -1).to(x.dtype),
         "the window turned round": upstream * (1 - inside),
         "times x": upstream * inside * x.detach(),
     }
     for name, gradient in wrong.items():
         if shared.alike(found, gradient):
+            name = "one end" if name == "the other end" else name
             return almost("the result saved" if name == "no window" and result_saved else name)
     if result_saved:
         return almost("the result looked at")
@@ -107,6 +110,8 @@ EXERCISE = Exercise(
                 "far x is from 0, on either side.", SAVED + "        return grad * (x > 0)\n"),
         Mistake("only positive", "The window has two sides: a unit that is off, but nearly on, learns as well.",
                 SAVED + "        return grad * ((x > 0) & (x < 1))\n"),
+        Mistake("one end", "The window has two ends, -1 and 1, and only one of them is checked here.",
+                SAVED + "        return grad * (x < 1)\n"),
         Mistake("the window turned round", "The other way round: gradients pass where x is near 0, and are stopped far "
                 "from it.", SAVED + "        return grad * (x.abs() >= 1)\n"),
         Mistake("times x", "Inside the window the upstream gradient is handed on as it is; it is not multiplied by x.",

@@ -42,8 +42,8 @@ EXERCISE = Predict(
     shown="save_for_backward only notes, and the last note counts.",
     otherwise="Ask when the tensors are packed, and what the second call does to the first.",
     mistakes=(
-        Mistake("at once", "The second number is right. But packed they are only when forward has returned: before "
-                "that nobody knows which tensors are results.", (2, 2), also=((3, 2), (5, 2), (1, 2))),
+        Mistake("at once", "The second number is right. But the slots are filled only when forward has returned: "
+                "before that nobody knows which tensors are results.", (2, 2), also=((3, 2), (5, 2), (1, 2))),
         Mistake("added", "The second call does not add to the first.", (5, 5), also=((0, 5), (3, 5), (0, 4), (4, 4))),
         Mistake("the first one counts", "Only one of the two calls counts, that is right. It is not the first one.",
                 (0, 3), also=((3, 3),)),

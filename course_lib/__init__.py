@@ -35,7 +35,7 @@ from course_lib import autograd  # isort: skip  (needs Tensor complete)
 _tensor_methods.make_facts_read_only()
 float, double, long = float32, float64, int64  # noqa: A001
 inf, nan, pi = _math.inf, _math.nan, _math.pi
-__version__ = "0.9.0"
+__version__ = "0.10.0.dev0"
 
 _METHODS = ["detach", "is_floating_point", "is_inference", "numel"]  # functions that are the methods of their names
 _PACKAGES = ["autograd", "cuda", "linalg", "nn", "optim", "random", "utils"]

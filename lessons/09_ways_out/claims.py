@@ -78,6 +78,11 @@ def test_c09_5_inference_tensors(torch):
     (x * f.clone() + f).sum().backward()
     assert x.grad.tolist() == [2.0]
 
+    with torch.inference_mode():
+        view = x[:1]
+        view.fill_(7.0)
+    assert view._version == x._version == 1  # a view of a tensor from outside keeps that one's counter
+
 
 def test_c09_6_numpy_writes_unseen(torch):
     """A write through `detach().numpy()` is not counted."""

@@ -190,6 +190,8 @@ class Recorder:
         ]  # fmt: skip
         if compiler is not None:
             self.torch.compile = functools.wraps(compiler)(compiled)
+        if hasattr(os, "register_at_fork"):  # a worker's traceback comes back as text: without lines of ours
+            os.register_at_fork(after_in_child=lambda: on and on[0].end("it is another process"))
         self.watch_threads()
         self.watch_modules()
         self.hooks = ()

@@ -40,7 +40,8 @@ x, t, mse = torch.ones(1, 1), torch.full((1, 1), 3.0), torch.nn.MSELoss()
 
 
 def fresh(lr=0.1, **settings):
-    model = torch.nn.Sequential(*(torch.nn.Linear(1, 1, bias=False) for _ in range(2)))
+    layers = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
+    model = torch.nn.Sequential(*layers)
     for layer in model:
         layer.weight = torch.nn.Parameter(torch.ones(1, 1))
     return model, torch.optim.SGD(model.parameters(), lr=lr, **settings)
@@ -93,9 +94,9 @@ def train(model, optimizer, order="ZBS", rounds=3):
     for _ in range(rounds):
         loss = mse(model(x), t)
         losses.append(round(loss.item(), 4))
-        actions = {"Z": optimizer.zero_grad, "B": loss.backward, "S": optimizer.step}
+        do = {"Z": optimizer.zero_grad, "B": loss.backward, "S": optimizer.step}
         for letter in order:
-            actions[letter]()
+            do[letter]()
     return losses
 
 
@@ -275,7 +276,8 @@ L.run(two_steps, {}, after="10.p3")
 def report():
     for clear_all in (False, True):
         losses, weights = frozen(clear_all)
-        print("all cleared" if clear_all else "model[1] cleared", "\n  frozen weight", weights, "\n  losses", losses)
+        print("all cleared:" if clear_all else "model[1] cleared:")
+        print("  frozen weight", weights, "\n  losses", losses)
 
 
 L.run(report, after="10.p3")
@@ -387,9 +389,11 @@ def new_layer():
     model, optimizer = fresh()
     model[1] = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.constant_(model[1].weight, 0.5)
-    print("losses:", train(model, optimizer), "- new layer:", model[1].weight.item())
+    print("losses:", train(model, optimizer))
+    print("new layer:", model[1].weight.item())
     held = set(optimizer.param_groups[0]["params"])
-    print("not held:", [name for name, p in model.named_parameters() if p not in held])
+    named = model.named_parameters()
+    print("not held:", [name for name, p in named if p not in held])
 
 
 L.run(new_layer)

@@ -211,7 +211,7 @@ class Distance(torch.autograd.Function):
 a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0])
 print("recorded:", *torch.autograd.grad(((a - b) ** 2).sum().sqrt(), a))
 print("Distance:", *torch.autograd.grad(Distance.apply(a, b, 1e-6), a))
-print("who needs one:", Distance.apply(a, b, 1e-6).grad_fn.needs_input_grad)
+print("needed:", Distance.apply(a, b, 1e-6).grad_fn.needs_input_grad)
 
 # %% [markdown]
 # The last answer of backward belongs to the number, and is None. `ctx.needs_input_grad` has one flag for each argument; after `apply` you can read it on the node. Where a flag is False, backward may return None and save itself the work.

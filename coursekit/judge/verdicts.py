@@ -37,12 +37,14 @@ def listen(shell) -> None:
         shell.events.register("post_run_cell", show_waiting)
 
 
-def show_waiting(_) -> None:
-    """Called by the notebook after each cell, as long as something waits."""
+def show_waiting(ran) -> None:
+    """Called by the notebook after each cell, as long as something waits; ran says how the cell ended."""
     global made_now
     if made_now:
         made_now = False
         return
+    if isinstance(getattr(ran, "error_in_exec", None), NameError):
+        return  # a cell above was left out, so the answer was not seen yet
     for card in [*waiting.values(), *at_the_end.values()]:
         show_card(card)
     waiting.clear()

@@ -96,10 +96,10 @@ def notebook(monkeypatch, tmp_path):
     monkeypatch.setattr(verdicts, "waiting", {})
     monkeypatch.setattr(verdicts, "made_now", False)
 
-    def run(*calls):
+    def run(*calls, error=None):
         for call in calls:
             call()
-        shell.events.trigger("post_run_cell", None)
+        shell.events.trigger("post_run_cell", SimpleNamespace(error_in_exec=error))
 
     return SimpleNamespace(L=lesson(7), run=run)
 
@@ -120,6 +120,19 @@ def test_the_verdict_on_a_first_prediction_comes_below_the_next_cell(notebook, c
     assert told.startswith("what the program says\n07.p1  almost")
     assert again.startswith("07.p1  almost")
     assert capsys.readouterr().out == "nothing more\n"
+
+
+def test_the_verdict_waits_while_a_cell_above_was_left_out(notebook, capsys):
+    """A NameError says that the program was not run: the verdict would tell before the answer is seen."""
+    L, wrong = notebook.L, notebook.L.exercises["07.p1"].mistakes[0]
+    answer = ex.define(wrong.answer, L.exercises["07.p1"].name, None, "answer")
+    notebook.run(lambda: L.predict("07.p1", answer))
+    capsys.readouterr()
+    notebook.run(error=NameError("name 'program' is not defined"))
+    assert capsys.readouterr().out == ""
+    notebook.run()
+
+    assert capsys.readouterr().out.startswith("07.p1  almost")
 
 
 def test_a_prediction_without_the_form_of_one_is_not_noted(notebook, capsys):

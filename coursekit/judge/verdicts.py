@@ -7,6 +7,7 @@ from coursekit.notebook.card import show_card
 waiting = {}  # exercise id: the card with its verdict
 at_the_end = {}  # {text: what shows it} for the end of the cell that is running
 made_now = False  # whether the cell that is running made one of the predictions
+left_out = False  # whether L.run found no program, because a cell above was left out
 
 
 def after_the_next_cell(ident, card) -> bool:
@@ -39,12 +40,15 @@ def listen(shell) -> None:
 
 def show_waiting(ran) -> None:
     """Called by the notebook after each cell, as long as something waits; ran says how the cell ended."""
-    global made_now
+    global made_now, left_out
     if made_now:
         made_now = False
         return
-    if isinstance(getattr(ran, "error_in_exec", None), NameError):
-        return  # a cell above was left out, so the answer was not seen yet
+    runs = "L.run(" in (getattr(getattr(ran, "info", None), "raw_cell", None) or "")
+    if runs:
+        left_out = isinstance(ran.error_in_exec, NameError)
+    if left_out:
+        return  # the program was not run yet, so the answer was not seen
     for card in [*waiting.values(), *at_the_end.values()]:
         show_card(card)
     waiting.clear()

@@ -95,11 +95,13 @@ def notebook(monkeypatch, tmp_path):
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(verdicts, "waiting", {})
     monkeypatch.setattr(verdicts, "made_now", False)
+    monkeypatch.setattr(verdicts, "left_out", False)
 
-    def run(*calls, error=None):
+    def run(*calls, source="", error=None):
         for call in calls:
             call()
-        shell.events.trigger("post_run_cell", SimpleNamespace(error_in_exec=error))
+        ran = SimpleNamespace(info=SimpleNamespace(raw_cell=source), error_in_exec=error)
+        shell.events.trigger("post_run_cell", ran)
 
     return SimpleNamespace(L=lesson(7), run=run)
 
@@ -128,9 +130,10 @@ def test_the_verdict_waits_while_a_cell_above_was_left_out(notebook, capsys):
     answer = ex.define(wrong.answer, L.exercises["07.p1"].name, None, "answer")
     notebook.run(lambda: L.predict("07.p1", answer))
     capsys.readouterr()
-    notebook.run(error=NameError("name 'program' is not defined"))
+    notebook.run(source="L.run(program)", error=NameError("name 'program' is not defined"))
+    notebook.run(source="def program(): ...")
     assert capsys.readouterr().out == ""
-    notebook.run()
+    notebook.run(source="L.run(program)")
 
     assert capsys.readouterr().out.startswith("07.p1  almost")
 

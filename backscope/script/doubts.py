@@ -17,6 +17,7 @@ from backscope.script.passes import Passes
 from backscope.script.places import CHOSEN, OWN, Spot, iter_frames
 from backscope.script.recorder import forget
 from backscope.script.shared import Shared
+from backscope.script.targets import Targets
 from backscope.script.watching import Ears, Watcher
 
 FIRST = 3  # passes whose files are read
@@ -40,21 +41,22 @@ class Doubts(Watcher):
         self.reached = set()  # ids of parameters for which a step has found a gradient
         self.without = {}  # id of a parameter that a step found without a gradient -> Missing
         self.passes = self.steps = self.stepping = 0
+        self.closure = None  # where the last pass was started, if by the closure of a step
         self.made = []  # weak references to optimizers, in the order of their making
         self.owned, self.stepped = set(), set()  # ids of parameters that optimizers have; that they have stepped
         self.last_step, self.all_missed = None, set()  # places of steps; of those without any gradient
         self.graph, self.roots = ({}, {}), []  # nodes and leaves of the pass that begins, and the nodes it starts from
         self.names = Living(self)
         self.lives, self.models, self.inside, self.drops = Lives(self), Models(self), Passes(self), Drops(self)
-        self.shared, self.histories = Shared(self), Histories(self)
-        self.parts = self.lives, self.histories, self.models, self.inside, self.drops, self.shared
+        self.shared, self.histories, self.targets = Shared(self), Histories(self), Targets(self)
+        self.parts = self.lives, self.histories, self.models, self.inside, self.drops, self.shared, self.targets
         self.files = set()  # the user's files that run passes
         self.best = {}  # file -> what habits.kept_best() found
         self.handles, self.ears = [], Ears(recorder)
 
     def __enter__(self):
         self.recorder.watchers += [self, *self.parts]
-        self.recorder.close += [self.lives, self.histories]
+        self.recorder.close += [self.lives, self.histories, self.targets]
         optimizers = sys.modules[self.torch.optim.Optimizer.__module__]
 
         def step_begins(optimizer, args, kwargs):
@@ -99,6 +101,7 @@ class Doubts(Watcher):
         self.models.judge()
         self.inside.judge()
         self.drops.judge()
+        self.targets.judge()
         nothing = [lines[0] for key, lines in self.found.items() if key[0] in ("root", "assigned")]
         causes, places, dropped = {}, {}, {}
         for key, one in self.without.items() if whole else ():
@@ -262,6 +265,7 @@ class Doubts(Watcher):
         self.graph, self.roots = ({}, {}), []
         if self.recorder.rests:
             return
+        self.closure = place if self.stepping else None
         if place is not None and self.passes <= FIRST:
             self.files.update(one.file for one in place.outwards)
         roots = [one for one in self.tensors(given)]
@@ -398,6 +402,12 @@ class Doubts(Watcher):
             self.without.pop(id(parameter), None)
             version = self.used.get(gradient)
             if version is not None and gradient._version > version and not self.was_cleared(gradient, version):
+                if self.closure is not None:
+                    self.say(
+                        ("grad", place), self.closure,
+                        "this pass of the closure adds to the gradients of the one before: nothing clears them in "
+                        f"between (optimizer.zero_grad() in the closure), and the step of line {place.line} uses sums",
+                    )  # fmt: skip
                 self.say(
                     ("grad", place), place,
                     "the gradients of this step were added to those of the step before: nothing has cleared them in "

@@ -113,7 +113,9 @@ class Histories(Watcher):
                         loss.used = True
         if name in MIXES and len(before) == 2:
             if before[0][0] is before[1][0] and isinstance(before[0][0], self.doubts.torch.nn.Parameter):
-                if name not in ("equal", "allclose"):  # a test that they are tied
+                if name.endswith("_"):  # p.add_(p, alpha=-decay) is meant
+                    self.doubts.shared.after_two_names(before[0][0], self.recorder.place(frame))
+                elif name not in ("equal", "allclose"):  # a test that they are tied
                     self.doubts.shared.after_mix(before[0][0], self.recorder.place(frame))
             elif len(self.same):
                 self.look_for_a_copy_that_is_none(before, frame)
@@ -156,6 +158,20 @@ class Histories(Watcher):
                 self.look_behind(cut, name, before)
                 if name == "item" and type(result) is float and any(t.requires_grad for t, _ in before):
                     self.numbers[result] = cut
+
+    def after_function(self, kind, result, frame):
+        """Note the parameters of what a reentrant checkpoint() ran without a history."""
+        known = self.recorder.cuts.get(id(result))
+        if kind.__name__ != "CheckpointFunction" or known is None or not known[1].function or known[1].place is None:
+            return
+        ran = frame.f_locals.get("function")
+        names = getattr(getattr(ran, "__code__", None), "co_names", ())
+        held = [cell.cell_contents for cell in getattr(ran, "__closure__", None) or ()]
+        held += [ran.__globals__[name] for name in names if name in ran.__globals__]
+        for one in (ran, getattr(ran, "__self__", None), *held):
+            if isinstance(one, self.doubts.torch.nn.Module):
+                behind = self.behind.setdefault(known[1].place, {})
+                behind.update((id(each), weakref.ref(each)) for each in one.parameters())
 
     def after_get(self, function, tensor, result, frame):
         if getattr(function, "__self__", None) is self.data:
@@ -318,6 +334,11 @@ class Histories(Watcher):
             )  # fmt: skip
 
     def why(self, cut):
+        if cut.name == "CheckpointFunction":
+            return (
+                "no tensor that checkpoint() is given requires grad, so its reentrant kind records nothing "
+                "(use_reentrant=False)"
+            )
         return f"{cut.name}() gives numbers" if cut.name in NUMBERS or cut.name in MAKERS else why_cut(cut)[1]
 
     def origin(self, cut, parameter=None):

@@ -143,7 +143,7 @@ class Shared(Watcher):
         kept = self.kept_at(place)
         where = self.doubts.spot(place.file, kept, "") if kept is not None else place
         self.doubts.say(
-            ("itself", where), where,
+            ("itself", where.file, where.line), where,
             f"this keeps no copy: line {place.line} compares {self.doubts.names.of([parameter])} with itself "
             "(p.detach().clone())"
             if kept is not None
@@ -153,13 +153,13 @@ class Shared(Watcher):
 
     def after_two_names(self, parameter, place):
         """`t.lerp_(s, 0.1)` where t and s are one parameter; but not `p.add_(p, alpha=-decay)`, which says so."""
-        names = self.two_names(place)
+        names = self.two_names(place) if place is not None else None
         if names is None:
             return
         line = self.set_to(place.file, names)
         where = self.doubts.spot(place.file, line, "") if line is not None else place
         self.doubts.say(
-            ("itself", where), where,
+            ("itself", where.file, where.line), where,
             f"this makes no copy: line {place.line} mixes {self.doubts.names.of([parameter])} with itself, since both "
             "are one model (copy.deepcopy)"
             if line is not None

@@ -53,4 +53,4 @@ def test_the_files_of_a_lesson_are_found(tmp_path):
 
     assert [seen for _, _, seen in exercise_results(tmp_path / "sample.py", said.append)] == [True, False]
     assert said == ["  98.p1  line    8  nobody misses  if answer == 5"]
-    assert len({id for id, _, _ in lesson_results(17, said.append)}) > 3
+    assert {id for id, _, _ in lesson_results(17, said.append)} == {"17.1", "17.3", "17.4"}

@@ -154,7 +154,7 @@ def test_the_front_page_says_how_to_get_it(site):
     assert "a.backward()" in re.sub(r"<[^>]+>", "", text) and "picture.svg" in text
     assert "make open" in re.sub(r"<[^>]+>", "", text)
     assert "Read lesson 00 now" in text
-    assert re.search(r"Version \d+\.\d+\.\d+, \d+ \w+ 20\d\d", text)
+    assert re.search(r"Version \d+\.\d+\.\d+(\.dev\d+)?, \d+ \w+ 20\d\d", text)
     assert re.search(r'<meta[^>]*content="[^"]{60,}"[^>]*name="description"', text)
     assert re.search(r'<meta[^>]*content="[^"]*_static/card.png"[^>]*property="og:image"', text)
     assert struct.unpack(">II", card[16:24]) == (1200, 630) and len(card) < 200_000

@@ -102,3 +102,11 @@ def test_prints_what_pytorch_prints(torch, array, note, length):
         actual = ours(array, note, function)
 
     assert theirs(torch, array, note, function) == actual
+
+
+def test_a_note_that_just_fits_stays_on_its_line():
+    """As PyTorch prints `arange(10, 23)` in int32: 80 columns with the 2 that it counts; one element more breaks."""
+    fits = "tensor([10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22], dtype=torch.int32)"
+    assert fits == ours(np.arange(10, 23, dtype="int32"))
+    breaks = fits.replace("22]", "22, 23]").replace(", dtype", ",\n       dtype")
+    assert breaks == ours(np.arange(10, 24, dtype="int32"))

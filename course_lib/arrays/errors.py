@@ -1,4 +1,4 @@
-"""What the engine says when something cannot be done. Key phrases are PyTorch's, so that a web search finds help.
+"""The engine's words when something cannot be done. Key phrases are PyTorch's, so that a web search finds help.
 
 PyTorch: torch/csrc/autograd/saved_variable.cpp, VariableTypeUtils.h, functions/utils.cpp, engine.cpp, variable.cpp.
 

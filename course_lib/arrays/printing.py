@@ -1,4 +1,4 @@
-"""What a tensor and a shape look like when printed, character for character as in PyTorch.
+"""Print a tensor and a shape, character for character as PyTorch does.
 
 PyTorch: torch/_tensor_str.py (tensors), torch/csrc/Size.cpp (torch.Size), torch/nn/parameter.py (the prefix).
 

@@ -117,7 +117,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class _MultiHandle:
-    """What register_multi_grad_hook returns: `remove()` takes all of its hooks away."""
+    """The handle of register_multi_grad_hook: `remove()` takes all of its hooks away."""
 
     def __init__(self, handles):
         self.handles = tuple(handles)

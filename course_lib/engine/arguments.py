@@ -1,4 +1,4 @@
-"""What an operation does with its arguments before it computes: numbers become tensors, types are promoted.
+"""Prepare an operation's arguments before it computes: numbers become tensors, types are promoted.
 
 PyTorch: torch/csrc/utils/python_arg_parser.cpp, aten/src/ATen/TensorIterator.cpp, c10/core/WrapDimMinimal.h.
 

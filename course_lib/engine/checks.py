@@ -1,4 +1,4 @@
-"""What users hand over, checked: what hooks return, the marks of a custom Function, unpacked tensors.
+"""Check what users hand over: what hooks return, the marks of a custom Function, unpacked tensors.
 
 PyTorch: torch/csrc/autograd/python_hook.cpp, python_function.cpp (mark_dirty), saved_variable.cpp (unpack).
 """

@@ -1,4 +1,4 @@
-"""Whether operations are recorded. One state per thread; `no_grad` and its relatives (autograd/grad_mode.py) switch it.
+"""The switches of recording. One state per thread; `no_grad` and its relatives (autograd/grad_mode.py) switch it.
 
 PyTorch: c10/core/GradMode.h (GradMode, AutoGradMode), c10/core/InferenceMode.h.
 """
@@ -13,7 +13,7 @@ INFERENCE, OFF, ON, INSTRUMENTED = -1, 0, 1, 2
 
 
 class ThreadState(local):
-    """What is switched on in this thread. A new thread starts with grad mode on, whatever its parent does.
+    """The switches of this thread. A new thread starts with grad mode on, whatever its parent does.
 
     All of it is folded into one number, `recording`, whenever something is switched. Programs switch seldom and compute
     often: an operation that asked for each of these in turn would spend more time on asking than on adding.

@@ -112,7 +112,7 @@ class NodeHooks:
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager.
+    """The handle of a registered hook: `remove()` takes the hook away again. Also a context manager.
 
     Hooks are kept by number, in order of registration, so that one and the same function may be registered twice.
     """

@@ -88,7 +88,7 @@ NO_EDGE = weakref.ref(set())  # the `leaf_edge` of most tensors: a dead weak ref
 
 
 class AutogradMeta:
-    """What only some tensors need: leaves that require grad, views, outputs after the first, and so on.
+    """The fields that only some tensors need: leaves that require grad, views, outputs after the first, and so on.
 
     An operation looks at a tensor's node only, as long as there is no meta: `x.node if x.meta is None else ...` is the
     one question that it asks of each input, and `gradient_edge` (views.py) sorts out the rest.

@@ -56,7 +56,7 @@ state = grad_mode.state
 
 
 class ViewOf:
-    """What a view remembers: its base, where it was made, and the version at which its node was right."""
+    """The record of a view: its base, where it was made, and the version at which its node was right."""
 
     __slots__ = ("base", "origin", "version")
 

@@ -12,7 +12,7 @@ from course_lib.nn.module import Module, indented
 
 
 class _Container(Module):
-    """What all of them share: `_held`, a dictionary in which what they hold is registered."""
+    """The base of all containers: `_held`, a dictionary in which what they hold is registered."""
 
     @property
     def _held(self):

@@ -44,7 +44,7 @@ class Identity(Module):
 
 
 class _Map(_Layer):
-    """What Linear and convolutions share: weight and bias start evenly spread within 1 / sqrt(fan in)."""
+    """The base of Linear and convolutions: weight and bias start evenly spread within 1 / sqrt(fan in)."""
 
     def reset_parameters(self) -> None:
         """Draw new starting values."""
@@ -130,7 +130,7 @@ class Embedding(Module):
 
 
 class _Convolution(_Map):
-    """What Conv1d and Conv2d share."""
+    """The base of Conv1d and Conv2d."""
 
     dimensions = 0
 
@@ -171,7 +171,7 @@ class Conv2d(_Convolution):
 
 
 class _Normalising(_Layer):
-    """What the layers share that normalise: a weight of ones and a bias of zeros, or None for what they do without."""
+    """The base of layers that normalise: a weight of ones and a bias of zeros, or None for what they do without."""
 
     def reset_parameters(self) -> None:
         """Set weights to one and biases to zero."""
@@ -180,7 +180,7 @@ class _Normalising(_Layer):
 
 
 class _BatchNorm(_Normalising):
-    """What BatchNorm1d and BatchNorm2d share.
+    """The base of BatchNorm1d and BatchNorm2d.
 
     In training mode the batch's own statistics are used and the running ones move towards them, also under no_grad;
     in eval mode the running ones are used. momentum=None averages over all batches.

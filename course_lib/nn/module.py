@@ -27,7 +27,7 @@ LEFT_OUT = """
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What load_state_dict returns: the names it did not find and those it did not know."""
+    """The result of load_state_dict: the names it did not find and those it did not know."""
 
     def __repr__(self):
         return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"

@@ -41,7 +41,7 @@ def step_of(nonlinearity: str) -> Callable:
 
 
 class _Recurrent(Module):
-    """What cells and layers share: `gates` linear maps side by side, and `states` tensors that go from step to step."""
+    """The base of cells and layers: `gates` linear maps side by side, `states` tensors that go from step to step."""
 
     gates, states = 1, 1
 

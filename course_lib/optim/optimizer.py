@@ -187,7 +187,7 @@ def fitted(value: Tensor | dict, param: Tensor, key: str | None = None) -> Tenso
 
 
 class BuiltIn(Optimizer):
-    """What the optimizers of this folder share: settings, and `step`, which walks over the parameters.
+    """The base of this folder's optimizers: settings, and `step`, which walks over the parameters.
 
     A subclass lists `settings`, in the order in which they are given, and `common`, which are given by name only.
     """

@@ -1,4 +1,4 @@
-"""What autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks.
+"""The members that autograd adds to a tensor: grad_fn, requires_grad, detach, .data, .grad, hooks.
 
 `backward` is added in engine/backward.py.
 

@@ -10,7 +10,7 @@ from course_lib.surface.left_out import doors
 
 
 class device:
-    """Where a tensor lives. There is one device: the CPU."""
+    """The place where a tensor lives. There is one device: the CPU."""
 
     def __init__(self, name="cpu"):
         self.type = str(name)
@@ -42,7 +42,7 @@ def get_default_dtype() -> dtypes.dtype:
 
 
 class layout:
-    """How a tensor's elements are kept. There is one way: at equal steps in memory."""
+    """The way in which a tensor's elements are kept. There is one: at equal steps in memory."""
 
     def __repr__(self):
         return "torch.strided"

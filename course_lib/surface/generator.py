@@ -1,4 +1,4 @@
-"""Where random numbers come from: one source that all share, and sources of their own for those who ask.
+"""The sources of random numbers: one that all share, and sources of their own for those who ask.
 
 The numbers are PyTorch's, to the last bit or nearly so: a seed begins the same Mersenne twister, which NumPy has too,
 and what is drawn takes as many of its words, in the same order. (Logarithms and cosines may differ in the last bit.)

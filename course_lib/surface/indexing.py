@@ -137,7 +137,7 @@ def take_slice(tensor: Tensor, dim: int, part: slice, skip_whole: bool = False) 
 
 
 class NodeOfPlaces(Node):
-    """What nodes of `x[i]` and `x[i] = v` have in common: they keep indices, and their formulas take tensors."""
+    """The base of the nodes of `x[i]` and `x[i] = v`: they keep indices, and their formulas take tensors."""
 
     __slots__ = ("saved_indices",)
 

@@ -9,7 +9,7 @@ from course_lib.arrays import dtypes
 
 
 class Limits:
-    """What the numbers of a type reach. TypeError for a type of the other kind."""
+    """The limits of a type's numbers. TypeError for a type of the other kind."""
 
     def __init__(self, type=dtypes.float32):
         try:

@@ -1,4 +1,4 @@
-"""What a public function says of an argument that it cannot use: which one it is, and what belongs there.
+"""Say of an argument that a public function cannot use which one it is, and what belongs there.
 
 PyTorch: tools/autograd/gen_python_functions.py, torch/csrc/utils/python_arg_parser.cpp.
 

@@ -131,7 +131,7 @@ class _Arguments(Node):
 
 
 class _Place:
-    """What a node of a segment keeps instead of a tensor: which of the tensors saved it stands for."""
+    """The stand-in that a node of a segment keeps for a tensor: which of the tensors saved it stands for."""
 
     __slots__ = ("number", "__weakref__")
 

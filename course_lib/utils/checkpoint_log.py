@@ -1,4 +1,4 @@
-"""What `checkpoint(debug=True)` adds to an error: the operations of both runs, and where they first differ.
+"""The log that `checkpoint(debug=True)` adds to an error: the operations of both runs, and where they first differ.
 
 PyTorch: torch/utils/checkpoint.py (_get_debug_context_and_cb). There it is every operation, with the C++ stack of each;
 here it is those that were recorded in the graph, each with its line of the program.

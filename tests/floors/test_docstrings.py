@@ -10,7 +10,7 @@ WORDS = "What|How|Where|Those|Which|Whether|Who|Whose|Why|When"
 DOCSTRING = re.compile(rf'(?:\A|:\n)\s*r?"""((?:{WORDS})\b[^\n]*)')  # parsing all files would take ten times as long
 CLAIM = re.compile(r"test_c\d")  # its docstring is a sentence of a lesson, word for word
 LEFT = {  # how many are left to be written anew; a number here only goes down
-    "course_lib": 31, "backscope": 0, "coursekit": 0, "tools": 0, "lessons": 0,
+    "course_lib": 0, "backscope": 0, "coursekit": 0, "tools": 0, "lessons": 0,
 }  # fmt: skip
 
 

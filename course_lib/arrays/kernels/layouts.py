@@ -1,4 +1,4 @@
-"""How results lie in memory: in rows, or in the order of an operand; copies that keep a layout.
+"""The layout of results in memory: in rows, or in the order of an operand; copies that keep a layout.
 
 PyTorch: aten/src/ATen/TensorIterator.cpp, aten/src/ATen/native/Copy.cpp.
 """

@@ -1,4 +1,4 @@
-"""How dimensions are named: one or several, counted from either end, in PyTorch's words or NumPy's.
+"""Read dimensions as users name them: one or several, counted from either end, in PyTorch's words or NumPy's.
 
 PyTorch: c10/core/WrapDimMinimal.h, aten/src/ATen/native/ReduceOpsUtils.h.
 """

@@ -1,4 +1,4 @@
-"""What functions return: results without history, pairs, nodes under PyTorch's names, writes into `out`.
+"""The results of functions: tensors without history, pairs, nodes under PyTorch's names, writes into `out`.
 
 PyTorch: torch/csrc/autograd/FunctionsManual.cpp, torch/return_types.py.
 """
